@@ -1,0 +1,62 @@
+// Settings: a configuration file, read and checked: what the app builds the daemon from. Plain values.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "config/options.h"
+#include "model/table.h"
+
+namespace outbox::config {
+
+struct RetrySettings {
+  Duration base{1s};
+  Duration cap{30s};
+  std::int64_t attempts = 8;
+};
+
+struct BreakerSettings {
+  std::int64_t failures = 5;
+  Duration open{5s};
+  Duration cap{1min};
+};
+
+struct SinkSettings {
+  std::string name;
+  std::string type;     // a SinkType::name
+  Values options;       // by that type's table
+  RetrySettings retry;  // the file's, overridden by the sink's own
+  BreakerSettings breaker;
+  bool from_beginning = false;  // from: now | beginning; matters once, when the sink is new
+  std::int64_t parked_max = 100'000;
+};
+
+struct RouteSettings {
+  std::string sink;  // a sink's name, or "none"
+  std::optional<std::string> aggregate_type;
+  std::optional<std::string> type;
+  std::string address;  // template; the route's own, or the sink type's default; empty for sink: none
+  std::string owner;
+  std::optional<RetrySettings> retry;
+  bool dead_letter_holds_key = false;
+};
+
+struct AdminSettings {
+  std::string listen;  // host:port; empty: none
+};
+
+struct Settings {
+  std::string database;  // URL: postgresql://… or sqlite:FILE; secret (may hold a password)
+  TableMapping outbox;
+  std::optional<Duration> retain;  // sent rows
+  std::optional<Duration> retain_dead{std::chrono::hours(24 * 30)};
+  std::vector<SinkSettings> sinks;
+  std::vector<RouteSettings> routes;
+  AdminSettings admin;
+  Duration drain_timeout{10s};  // SIGTERM: how long what is in flight may take
+};
+
+}  // namespace outbox::config

@@ -1,0 +1,28 @@
+// The headers column: a JSON object of strings; an array of strings is a repeated header (interface: "Configuration").
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/record.h"
+
+namespace outbox {
+
+using HeaderList = std::vector<std::pair<std::string, std::string>>;
+
+// In the object's order. `invalid` if it is not an object of strings or arrays of strings, or a name is empty, or a
+// name or value holds a NUL. Empty text gives an empty list without parsing.
+Result<HeaderList> parse_headers(std::string_view json);
+
+// What every sink sends with a message: message-id, message-type, aggregate-type, aggregate-id, content-type, then
+// aggregate-version, schema-version and traceparent where the record has them, then the row's own headers.
+Result<HeaderList> wire_headers(const Record& record);
+
+// Names that a row cannot set (interface: Host, Content-Length, Transfer-Encoding, Connection, Authorization,
+// webhook-*, Nats-*), compared without case.
+bool reserved_header(std::string_view name);
+
+}  // namespace outbox

@@ -1,0 +1,34 @@
+// Position: how far one sink has come in an outbox table (design 3.4, PgQ's snapshot windows).
+//
+// All that is visible in `from` is settled; of what is visible in `to` but not in `from`, all up to and including
+// `seq`. Both are opaque text: on PostgreSQL a pg_snapshot. `to` is empty between two windows. On SQLite, whose
+// single writer makes the row id a commit order, both stay empty and `seq` alone is the cursor.
+//
+// `ahead` is a bounded set of further seqs that are settled although something before them is not: it spares a
+// restart the repetition of what overtook one slow message.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace outbox {
+
+struct Position {
+  std::string from;
+  std::string to;
+  std::int64_t seq = 0;
+  std::vector<std::int64_t> ahead;
+
+  bool operator==(const Position&) const = default;
+};
+
+// The window that a page of records belongs to. Records of one window come in ascending seq.
+struct Window {
+  std::string from;
+  std::string to;
+
+  bool operator==(const Window&) const = default;
+};
+
+}  // namespace outbox

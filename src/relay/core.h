@@ -1,0 +1,137 @@
+// Core: decides everything about one feed and does nothing else. Events go in, commands come out; there is no thread,
+// socket, clock or SQL here, so the simulator (tests/simulation) drives this very code through crashes, lost
+// confirmations and late commits, and a failing seed replays exactly.
+//
+// The runner (relay/runner.h) carries the commands out and reports what came of them. Each kind of command that talks
+// to the database is outstanding at most once: a second fetch, settle, page_facts or due is asked for only after the
+// first one was answered. Commands are taken with take() after every event.
+//
+// A record's way: fetched → (routed) → queued behind its key → published → outcome → settled or parked → settle. The
+// position moves over the settled prefix; the states and what may follow what stand in model/delivery.h.
+//
+// Thread: none of its own; one caller at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/delivery.h"
+#include "model/outcome.h"
+#include "relay/policy.h"
+#include "sink/sink.h"
+#include "source/source.h"
+#include "store/store.h"
+
+namespace outbox {
+
+struct CoreSink {
+  std::string name;
+  Capabilities capabilities;
+  RetryPolicy retry;
+  BreakerPolicy breaker;
+  std::size_t parked_max = 100'000;  // cap on what is parked for want of a destination; at it reading stops
+};
+
+struct CoreOptions {
+  Feed feed;
+  std::vector<CoreSink> sinks;  // as in feed.sinks, same order
+  bool source_repeats = false;  // Source::repeats()
+  std::size_t page_records = 1000;
+  std::size_t page_bytes = 4u << 20;
+  std::size_t window_records = 8000;  // read and not yet settled
+  std::size_t window_bytes = 16u << 20;
+  std::size_t ahead_max = 2000;  // settled past the prefix; at it the message that holds the prefix is parked
+  Duration poll_busy{5ms};       // after a page with records
+  Duration poll_idle{200ms};     // reached by doubling while pages are empty
+};
+
+// What is to be done now. Empty members: nothing of that kind.
+struct Commands {
+  struct Publish {
+    std::size_t sink = 0;  // index into CoreOptions::sinks
+    std::vector<Publication> batch;
+  };
+  struct Fetch {
+    std::size_t max_records = 0;
+    std::size_t max_bytes = 0;
+  };
+  struct Facts {
+    std::size_t sink = 0;
+    std::vector<std::string> keys;
+    std::vector<std::string> message_ids;
+  };
+  struct Due {
+    std::size_t sink = 0;
+    std::size_t max_keys = 0;
+    std::size_t run_max = 0;
+    std::vector<std::string> except;
+  };
+  std::vector<Publish> publish;
+  std::optional<Fetch> fetch;
+  std::optional<SettleBatch> settle;
+  std::optional<Facts> facts;
+  std::optional<Due> due;           // answered by Store::due, then Store::parking
+  std::vector<std::size_t> reopen;  // sinks whose client is dead
+  bool reopen_source = false;       // Source::open(start()) before the next fetch
+  bool finished = false;            // after stop(), drain() or fencing: nothing is left to do
+  Time wake_at = kNever;            // call tick() then at the latest
+};
+
+// What the console, metrics and health read.
+struct SinkView {
+  std::string name;
+  BreakerState breaker = BreakerState::closed;
+  std::string breaker_reason;           // last failure that counted against it
+  std::size_t closed_destinations = 0;  // "closed" to traffic: their breaker is not
+  std::size_t in_flight = 0;
+  std::size_t queued = 0;
+  ParkedCounts parked;
+  std::uint64_t delivered = 0;
+  std::uint64_t retried = 0;  // charged failures
+  std::uint64_t died = 0;
+  std::string last_error;
+  Time last_delivery{};
+  std::string held_because;  // "" or why nothing is read: "parked deliveries are at their cap", "breaker open"
+};
+
+class Core {
+ public:
+  Core(CoreOptions options, std::shared_ptr<const Router> router, std::uint64_t seed);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  // First event of a life, and again after a take-over that followed an error: everything in memory starts over.
+  void started(const FeedState& state, Time now);
+
+  void fetched(Result<Page> page, Time now);
+  void facts(Result<PageFacts> facts, Time now);
+  void due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, Time now);
+  void settled(const Result<void>& result, Time now);
+  void completed(std::size_t sink, std::vector<Completion> completions, Time now);
+  void reopened(std::size_t sink, const Result<void>& result, Time now);
+  void tick(Time now);
+
+  // Publishes nothing more; waits for the outcomes of what is in flight, settles, finishes. Twice is fine.
+  void stop(Time now);
+  // --once: reads until a page comes back empty, tries what is waiting and due, finishes when nothing moves any more.
+  void drain(Time now);
+
+  Commands take();
+
+  // Where the source has to be opened: the last position whose settle was confirmed.
+  const Position& start() const;
+  // Set once another relay has taken over.
+  bool fenced() const;
+  std::vector<SinkView> view() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace outbox

@@ -1,0 +1,26 @@
+// SinkType: what the registry (app/registry.cc) knows of a kind of sink. A new sink is one folder with one of these,
+// and one line there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "config/options.h"
+#include "sink/sink.h"
+
+namespace outbox {
+
+struct SinkType {
+  std::string_view name;            // "kafka", as in `type: kafka`
+  std::string_view summary;         // one line for the reference page
+  config::OptionTable options;      // the sink's own options; type, retry and breaker are common to all
+  std::string_view address_option;  // the route option that names the destination: "topic"; "" if the sink has one only
+  // The address template of a route that names none, from the sink's options: "outbox.event.{aggregate_type}".
+  std::string (*default_address)(const config::Values& options);
+  // Fails on what lint can know without a connection. `name` is the sink's name in the configuration, for messages.
+  Result<std::unique_ptr<Sink>> (*create)(std::string_view name, const config::Values& options);
+};
+
+}  // namespace outbox

@@ -1,0 +1,120 @@
+// Store: what the relay and the operator ask of the database about the relay's own state: positions, parked
+// deliveries, heartbeats, retention. All SQL on our side tables has its home in the implementations.
+//
+// On PostgreSQL the state lives beside the outbox table; on SQLite in a file of its own (FILE-outboxd), because a write
+// of ours between an application's read and its write would fail the application's transaction (design 3.4).
+//
+// Thread: one at a time; every call may block for a database round trip. A store reconnects by itself: a call on a
+// broken connection fails `unavailable`, the next one tries anew. No call keeps a transaction open after it returns.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/delivery.h"
+#include "model/position.h"
+
+namespace outbox {
+
+// The sinks that are fed by one source, and who feeds them.
+struct Feed {
+  std::string name;                // the sink's name in position mode; "*" where the sinks share marks
+  std::vector<std::string> sinks;  // one in position mode
+  bool positions = true;           // false: rows are marked or deleted
+  bool from_beginning = true;      // where a sink without a stored position starts
+};
+
+struct FeedState {
+  Position start;           // where to read on; position mode only
+  std::uint64_t epoch = 0;  // the fencing token that settle is checked against
+  Time database_now{};
+};
+
+struct PageFacts {
+  std::vector<std::string> waiting_keys;  // of those asked: keys with waiting (or holding dead) deliveries at the sink
+  std::vector<std::string> known_messages;  // of those asked: message ids that have a row at the sink, in any state
+};
+
+struct ParkedCounts {
+  std::int64_t waiting = 0;
+  std::int64_t dead = 0;
+  std::int64_t uncharged = 0;    // of the waiting: parked for want of a destination
+  bool concerns_stream = false;  // false: no row can concern a record still to be read, so page_facts may be skipped
+};
+
+struct SinkStatus {
+  ParkedCounts parked;
+  std::optional<Time> oldest_waiting;  // created_at of the oldest waiting delivery
+  std::string last_error;              // of the most recently failed parked delivery
+};
+
+struct RelayStatus {
+  std::string name;
+  Time started_at{};
+  Time seen_at{};
+  bool stopped = false;
+  std::string sinks_json;  // what that relay said of its sinks: breaker, in flight, rate, last error
+};
+
+struct StoreStatus {
+  Time database_now{};
+  std::int64_t unsent = 0;            // rows of the outbox table not yet settled by every sink's position or mark
+  bool unsent_is_capped = false;      // counting stopped at a bound; `unsent` is a lower bound
+  std::optional<Time> oldest_unsent;  // created_at
+  std::map<std::string, SinkStatus> sinks;
+  std::vector<RelayStatus> relays;
+};
+
+struct Heartbeat {
+  std::string relay;
+  std::string sinks_json;
+  bool stopping = false;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Takes the feed over: raises the epoch, so that every settle of an older owner fails `fenced` from now on, and
+  // returns where to start. Stores a position for a sink that has none. Detects a database restored elsewhere
+  // (system identifier) and re-bases.
+  virtual Result<FeedState> take_over(const Feed& feed, const std::string& relay) = 0;
+
+  // Writes the batch in one transaction, checked against the epoch: `fenced` if another relay has taken over, and then
+  // nothing was written. After `unavailable` it is unknown whether it was written; the caller repeats it unchanged.
+  virtual Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) = 0;
+
+  // Up to `max_keys` keys of the sink whose first waiting delivery is due by the database's clock, each with up to
+  // `run_max` deliveries in ord that may be tried now. Keys in `except` are left out (they are in the window).
+  virtual Result<std::vector<ParkedRun>> due(const std::string& sink, std::size_t max_keys, std::size_t run_max,
+                                             const std::vector<std::string>& except) = 0;
+
+  // When the next waiting delivery of the sink becomes due (kNever: none waits), and how many are parked.
+  struct Parking {
+    ParkedCounts counts;
+    Time next_due = kNever;
+  };
+  virtual Result<Parking> parking(const std::string& sink) = 0;
+
+  virtual Result<PageFacts> page_facts(const std::string& sink, const std::vector<std::string>& keys,
+                                       const std::vector<std::string>& message_ids) = 0;
+
+  // Operations, none of them on the hot path.
+  virtual Result<void> heartbeat(const Heartbeat& beat) = 0;
+  virtual Result<StoreStatus> status(const std::vector<Feed>& feeds) = 0;
+  // Deletes at most `max_rows` sent rows older than `retain` behind every position, finished tombstones and dead
+  // letters older than `retain_dead`; returns how many rows went (0: nothing left to do). `dry_run` only counts.
+  struct Retention {
+    std::optional<Duration> sent;
+    std::optional<Duration> dead;
+  };
+  virtual Result<std::int64_t> prune(const std::vector<Feed>& feeds, const Retention& retention, std::int64_t max_rows,
+                                     bool dry_run) = 0;
+};
+
+}  // namespace outbox
