@@ -43,3 +43,31 @@ function(outbox_test name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
+
+# Compiles the *.sql files of a folder into a target, so that the binary needs no files beside it. Declares
+#   namespace outbox { std::span<const SqlFile> <symbol>(); }     (db/sql_file.h), sorted by name.
+function(outbox_embed_sql target folder symbol)
+  file(GLOB files CONFIGURE_DEPENDS ${folder}/*.sql)
+  list(SORT files)
+  set(rows "")
+  foreach(file ${files})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    cmake_path(GET file FILENAME name)
+    string(APPEND rows "    SqlFile{\"${name}\", R\"sql(${text})sql\"},\n")
+  endforeach()
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.cc)
+  file(CONFIGURE OUTPUT ${generated} @ONLY CONTENT
+"#include \"db/sql_file.h\"
+
+namespace outbox {
+std::span<const SqlFile> @symbol@();
+std::span<const SqlFile> @symbol@() {
+  static constexpr SqlFile kFiles[] = {
+@rows@  };
+  return kFiles;
+}
+}  // namespace outbox
+")
+  target_sources(${target} PRIVATE ${generated})
+endfunction()
