@@ -18,7 +18,8 @@ using HeaderList = std::vector<std::pair<std::string, std::string>>;
 Result<HeaderList> parse_headers(std::string_view json);
 
 // What every sink sends with a message: message-id, message-type, aggregate-type, aggregate-id, content-type, then
-// aggregate-version, schema-version and traceparent where the record has them, then the row's own headers.
+// aggregate-version, schema-version and traceparent where the record has them, then the row's own headers. Where a
+// header of the row has one of these names too, the column counts; content-type is the row's own if it has one.
 Result<HeaderList> wire_headers(const Record& record);
 
 // Names that a row cannot set (interface: Host, Content-Length, Transfer-Encoding, Connection, Authorization,
