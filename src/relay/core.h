@@ -70,6 +70,11 @@ struct Commands {
     std::size_t run_max = 0;
     std::vector<std::string> except;
   };
+  struct Confirmed {
+    std::size_t sink = 0;
+    Duration since_created{};
+    Duration since_published{};
+  };
   std::vector<Publish> publish;
   std::optional<Fetch> fetch;
   std::optional<SettleBatch> settle;
@@ -118,13 +123,12 @@ class Core {
 
   // Publishes nothing more; waits for the outcomes of what is in flight, settles, finishes. Twice is fine.
   void stop(Time now);
-  // --once: reads until a page comes back empty, tries what is waiting and due, finishes when nothing moves any more.
+  // --once: reads until a page comes back empty, awaits what is waiting (but not what is not due yet), and finishes; a
+  // sink whose breaker opens is given up.
   void drain(Time now);
 
   Commands take();
 
-  // Where the source has to be opened: the last position whose settle was confirmed.
-  const Position& start() const;
   // Set once another relay has taken over.
   bool fenced() const;
   std::vector<SinkView> view() const;

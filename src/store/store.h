@@ -86,11 +86,16 @@ class Store {
   virtual Result<FeedState> take_over(const Feed& feed, const std::string& relay) = 0;
 
   // Writes the batch in one transaction, checked against the epoch: `fenced` if another relay has taken over, and then
-  // nothing was written. After `unavailable` it is unknown whether it was written; the caller repeats it unchanged.
+  // nothing was written. `unavailable`: the connection was lost, and whether it was written is unknown; in position
+  // mode the caller then takes over again and starts from the stored position, otherwise it repeats the batch
+  // unchanged. Any other failure (a trigger that raises, a full disk, a busy SQLite file): nothing was written, the
+  // batch is repeated.
   virtual Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) = 0;
 
   // Up to `max_keys` keys of the sink whose first waiting delivery is due by the database's clock, each with up to
-  // `run_max` deliveries in ord that may be tried now. Keys in `except` are left out (they are in the window).
+  // `run_max` deliveries in ord that may be tried now. A delivery that is not due yet for its not_before only
+  // (Park::not_due) is passed over: it blocks nobody. A dead one that holds its key blocks it. Keys in `except` are
+  // left out (they are in the window).
   virtual Result<std::vector<ParkedRun>> due(const std::string& sink, std::size_t max_keys, std::size_t run_max,
                                              const std::vector<std::string>& except) = 0;
 
