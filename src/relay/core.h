@@ -40,6 +40,7 @@ struct CoreOptions {
   Feed feed;
   std::vector<CoreSink> sinks;  // as in feed.sinks, same order
   bool source_repeats = false;  // Source::repeats()
+  bool takes_unrouted = true;   // this feed dead-letters what no route matches: one feed of a table does
   std::size_t page_records = 1000;
   std::size_t page_bytes = 4u << 20;
   std::size_t window_records = 8000;  // read and not yet settled
@@ -47,6 +48,7 @@ struct CoreOptions {
   std::size_t ahead_max = 2000;  // settled past the prefix; at it the message that holds the prefix is parked
   Duration poll_busy{5ms};       // after a page with records
   Duration poll_idle{200ms};     // reached by doubling while pages are empty
+  Duration settle_every{20ms};   // a settle that only moves the position waits this long for company
 };
 
 // What is to be done now. Empty members: nothing of that kind.
@@ -79,11 +81,12 @@ struct Commands {
   std::optional<Fetch> fetch;
   std::optional<SettleBatch> settle;
   std::optional<Facts> facts;
-  std::optional<Due> due;           // answered by Store::due, then Store::parking
-  std::vector<std::size_t> reopen;  // sinks whose client is dead
-  bool reopen_source = false;       // Source::open(start()) before the next fetch
-  bool finished = false;            // after stop(), drain() or fencing: nothing is left to do
-  Time wake_at = kNever;            // call tick() then at the latest
+  std::optional<Due> due;            // answered by Store::due, then Store::parking
+  std::vector<std::size_t> reopen;   // sinks whose client is dead
+  bool restart = false;              // Store::take_over, Source::open, then started()
+  std::vector<Confirmed> confirmed;  // for metrics
+  bool finished = false;             // after stop(), drain() or fencing: nothing is left to do
+  Time wake_at = kNever;             // call tick() then at the latest
 };
 
 // What the console, metrics and health read.

@@ -37,22 +37,25 @@ enum class BreakerState { closed, open, half_open };
 std::string_view to_string(BreakerState state);
 
 // Closed → (failures in a row) → open → (time) → half-open → one probe → closed, or open for twice as long.
-// A probe that never reports cannot leak: half-open ends by succeeded(), failed() or released().
+// A probe cannot leak: it ends by succeeded(), failed(), released() or wait_until(), whatever became of it.
 class Breaker {
  public:
   explicit Breaker(BreakerPolicy policy) : policy_(policy) {}
 
-  BreakerState state() const { return state_; }
-  Time open_until() const { return open_until_; }
-  // May one message be published now? In half-open only one; the caller marks it with probe_started().
+  // Half-open as soon as the open time is over, although nobody has probed yet.
+  BreakerState state_at(Time now) const;
+  // May one message be published now? In half-open one only; the caller says so by probe_started().
   bool admits(Time now) const;
-  void probe_started();
+  // Not before this: the end of the open time, or what wait_until() asked for.
+  Time closed_until() const { return closed_until_; }
 
+  void probe_started();
   void succeeded();
-  void failed(Time now, Duration at_least, Random& random);
-  // The probe came back without saying anything about the destination (a message's own fault, a stop).
-  void released(Time now);
-  // The far side said how long to wait (429, Retry-After): closed to traffic until then, no failure counted.
+  // An uncharged failure. One that was published before the breaker opened changes nothing.
+  void failed(Time now);
+  // The probe came back without a word on the destination: a message's own fault, or a stop.
+  void released();
+  // The far side said how long to wait (429, Retry-After): no traffic until then, no failure counted.
   void wait_until(Time until);
 
  private:
@@ -61,7 +64,7 @@ class Breaker {
   int failures_ = 0;
   int openings_ = 0;
   bool probing_ = false;
-  Time open_until_{};
+  Time closed_until_{};
 };
 
 // A route as the configuration gives it, resolved.

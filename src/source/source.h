@@ -29,8 +29,8 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // Starts (again) behind `start`; called first, and after any failure. In position mode, records whose seq stands in
-  // `start.ahead` are skipped. A source without positions (mark, delete) ignores it.
+  // Starts (again) behind `start`; called first, and after any failure. Records that stand in `start.ahead` come again
+  // all the same: the relay knows them. A source without positions (mark, delete) ignores it.
   virtual Result<void> open(const Position& start) = 0;
 
   // Up to `max_records` and roughly `max_bytes` (at least one record when there is one). Does not wait for new rows:

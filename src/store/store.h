@@ -44,6 +44,7 @@ struct ParkedCounts {
   std::int64_t waiting = 0;
   std::int64_t dead = 0;
   std::int64_t uncharged = 0;    // of the waiting: parked for want of a destination
+  std::int64_t not_due = 0;      // of the waiting: Park::not_due, with next_attempt still to come
   bool concerns_stream = false;  // false: no row can concern a record still to be read, so page_facts may be skipped
 };
 

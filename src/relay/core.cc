@@ -1,0 +1,253 @@
+#include "relay/core.h"
+
+#include <algorithm>
+
+#include "relay/core_state.h"
+#include "relay/variant.h"
+
+namespace outbox {
+
+namespace {
+
+// Between two questions to the store for due deliveries: while there are some, and when there are none (somebody may
+// requeue by hand).
+constexpr Duration kDuePace{20ms};
+constexpr Duration kDueIdle{1s};
+
+}  // namespace
+
+Core::State::State(CoreOptions options, std::shared_ptr<const Router> router, std::uint64_t seed)
+    : options_(std::move(options)), router_(std::move(router)), random_(seed) {
+  for (const CoreSink& sink : options_.sinks) {
+    sides_.push_back(std::make_unique<Side>(sink, router_->single_destination(sink.name)));
+  }
+  progress_.keep_settled(!options_.feed.positions);
+}
+
+void Core::State::started(const FeedState& state, Time now) {
+  now_ = now;
+  if (!(broken(Variant::restart_keeps_memory) && restart_outstanding_)) {
+    progress_.restart(state.start);
+    for (auto& side : sides_) {
+      side->out.restart();
+      side->concerns_stream = true;
+      side->due_at = now;
+      side->due_answered = false;
+      if (side->out.client_down && side->out.in_flight() == 0) side->reopen_at = now;
+    }
+    pending_ = {};
+    sent_ = {};
+    pending_keys_.clear();
+    sent_keys_.clear();
+    held_ids_.clear();
+  }
+  sent_failed_ = false;
+  page_.reset();
+  asked_ = Asked::nothing;
+  fetch_outstanding_ = false;
+  drained_source_ = false;
+  poll_at_ = now;
+  poll_pause_ = options_.poll_busy;
+  restart_outstanding_ = false;
+  running_ = true;
+  decide();
+}
+
+void Core::State::fetched(Result<Page> page, Time now) {
+  now_ = std::max(now_, now);
+  fetch_outstanding_ = false;
+  if (!running_) return;
+  if (!page) {
+    poll_at_ = now_ + full_jitter(options_.poll_idle, Duration(2s), ++fetch_failures_, random_);
+    if (options_.feed.positions) want_restart();
+    decide();
+    return;
+  }
+  fetch_failures_ = 0;
+  if (!page->full) drained_source_ = draining_;
+  if (page->records.empty()) {
+    poll_pause_ = std::min(std::max(poll_pause_ * 2, options_.poll_busy), options_.poll_idle);
+    if (page->window_done) progress_.window_done(page->window);
+  } else {
+    poll_pause_ = options_.poll_busy;
+  }
+  poll_at_ = page->full ? now_ : now_ + poll_pause_;
+  if (!page->records.empty()) {
+    page_ = std::move(*page);
+    page_facts_.clear();
+  }
+  decide();
+}
+
+void Core::State::facts(Result<PageFacts> facts, Time now) {
+  now_ = std::max(now_, now);
+  if (!running_) return;
+  asked_ = Asked::nothing;
+  if (facts) {
+    page_facts_.push_back(std::move(*facts));
+  } else {
+    store_failed(facts.failure());
+  }
+  decide();
+}
+
+// A question could not be answered: it is asked again later, or after a restart where what is in memory cannot be
+// trusted.
+void Core::State::store_failed(const Failure& failure) {
+  store_at_ = now_ + full_jitter(Duration(100ms), Duration(5s), ++settle_failures_, random_);
+  if (failure.kind == FailureKind::unavailable && options_.feed.positions) want_restart();
+}
+
+void Core::State::due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, Time now) {
+  now_ = std::max(now_, now);
+  if (!running_) return;
+  asked_ = Asked::nothing;
+  Side& side = *sides_[due_side_];
+  if (!runs || !parking) {
+    side.due_at = now_ + kDueIdle;
+    store_failed(runs ? parking.failure() : runs.failure());
+    decide();
+    return;
+  }
+  side.parked = parking->counts;
+  side.concerns_stream = parking->counts.concerns_stream || side.parked_since_due;
+  side.parked_since_due = false;
+  side.due_answered = true;
+  side.due_at = std::min(now_ + kDueIdle, std::max(parking->next_due, now_ + kDuePace));
+  for (ParkedRun& run : *runs) load_run(side, std::move(run));
+  decide();
+}
+
+void Core::State::settled(const Result<void>& result, Time now) {
+  now_ = std::max(now_, now);
+  if (!running_) return;
+  asked_ = Asked::nothing;
+  if (result) {
+    settle_failures_ = 0;
+    sent_failed_ = false;
+    for (const RecordPtr& record : sent_.settled) held_ids_.erase(record->id);
+    for (auto& [side, key] : sent_keys_) {
+      Line& line = side->out.line(key);
+      --line.parks_pending;
+      side->out.wake(line);
+    }
+    for (const Park& park : sent_.parks) {
+      Side* side = side_of(park.sink);
+      if (park.state == DeliveryState::waiting) side->due_at = std::min(side->due_at, park.next_attempt);
+    }
+    sent_ = {};
+    sent_keys_.clear();
+  } else if (result.failure().kind == FailureKind::fenced) {
+    fenced_ = true;
+  } else if (result.failure().kind == FailureKind::unavailable && options_.feed.positions) {
+    want_restart();
+  } else {
+    sent_failed_ = true;
+    settle_at_ = now_ + full_jitter(Duration(100ms), Duration(5s), ++settle_failures_, random_);
+  }
+  decide();
+}
+
+void Core::State::completed(std::size_t sink, std::vector<Completion> completions, Time now) {
+  now_ = std::max(now_, now);
+  Side& side = *sides_[sink];
+  for (Completion& each : completions) {
+    if (each.outcome.verdict == Verdict::client_dead) side.out.client_down = true;
+    Delivery* delivery = side.out.find(each.id);
+    if (delivery != nullptr) outcome(side, *delivery, std::move(each.outcome));
+  }
+  if (side.out.client_down && side.out.in_flight() == 0 && side.reopen_at == kNever && !side.reopen_outstanding) {
+    ++side.deaths;
+    side.reopen_at = side.deaths == 1
+                         ? now_
+                         : now_ + full_jitter(side.options.retry.base, side.options.retry.cap, side.deaths, random_);
+  }
+  decide();
+}
+
+void Core::State::reopened(std::size_t sink, const Result<void>& result, Time now) {
+  now_ = std::max(now_, now);
+  Side& side = *sides_[sink];
+  side.reopen_outstanding = false;
+  if (result) {
+    side.out.client_down = false;
+  } else {
+    side.last_error = result.failure().what;
+    side.reopen_at = now_ + full_jitter(side.options.retry.base, side.options.retry.cap, ++side.deaths, random_);
+  }
+  decide();
+}
+
+Core::State::Side* Core::State::side_of(const std::string& sink) {
+  const auto found =
+      std::find_if(sides_.begin(), sides_.end(), [&](const auto& side) { return side->options.name == sink; });
+  OUTBOX_ASSERT(found != sides_.end());
+  return found->get();
+}
+
+std::vector<SinkView> Core::State::view() const {
+  std::vector<SinkView> views;
+  for (const auto& side : sides_) {
+    SinkView view;
+    view.name = side->options.name;
+    view.breaker = side->out.breaker().state_at(now_);
+    view.breaker_reason = side->breaker_reason;
+    view.closed_destinations = side->out.closed_destinations(now_);
+    view.in_flight = side->out.in_flight();
+    view.queued = side->out.size();
+    view.parked = side->parked;
+    view.delivered = side->delivered;
+    view.retried = side->retried;
+    view.died = side->died;
+    view.last_error = side->last_error;
+    view.last_delivery = side->last_delivery;
+    if (!running_) {
+      view.held_because = "the database is out of reach";
+    } else if (at_cap(*side)) {
+      view.held_because = "parked deliveries are at their cap";
+    } else if (side->out.client_down) {
+      view.held_because = "the client is being rebuilt";
+    } else if (view.breaker != BreakerState::closed) {
+      view.held_because = "the breaker is " + std::string(to_string(view.breaker)) + ": " + side->breaker_reason;
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+Core::Core(CoreOptions options, std::shared_ptr<const Router> router, std::uint64_t seed)
+    : state_(std::make_unique<State>(std::move(options), std::move(router), seed)) {}
+Core::~Core() = default;
+
+void Core::started(const FeedState& state, Time now) { state_->started(state, now); }
+void Core::fetched(Result<Page> page, Time now) { state_->fetched(std::move(page), now); }
+void Core::facts(Result<PageFacts> facts, Time now) { state_->facts(std::move(facts), now); }
+void Core::due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, Time now) {
+  state_->due(std::move(runs), parking, now);
+}
+void Core::settled(const Result<void>& result, Time now) { state_->settled(result, now); }
+void Core::completed(std::size_t sink, std::vector<Completion> completions, Time now) {
+  state_->completed(sink, std::move(completions), now);
+}
+void Core::reopened(std::size_t sink, const Result<void>& result, Time now) { state_->reopened(sink, result, now); }
+
+void Core::tick(Time now) {
+  state_->now_ = std::max(state_->now_, now);
+  state_->decide();
+}
+
+void Core::stop(Time now) {
+  state_->stopping_ = true;
+  tick(now);
+}
+
+void Core::drain(Time now) {
+  state_->draining_ = true;
+  tick(now);
+}
+
+Commands Core::take() { return std::exchange(state_->commands_, {}); }
+bool Core::fenced() const { return state_->fenced_; }
+std::vector<SinkView> Core::view() const { return state_->view(); }
+
+}  // namespace outbox

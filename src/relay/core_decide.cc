@@ -1,0 +1,180 @@
+#include <algorithm>
+
+#include "relay/core_state.h"
+#include "relay/variant.h"
+
+namespace outbox {
+
+namespace {
+
+constexpr std::size_t kDueKeys = 50;
+constexpr std::size_t kDueRun = 20;
+
+}  // namespace
+
+void Core::State::decide() {
+  commands_.wake_at = kNever;
+  if (fenced_) {
+    commands_.finished = true;
+    return;
+  }
+  if (running_) {
+    decide_publish();
+    decide_store();
+    decide_fetch();
+  }
+  decide_reopen();
+  commands_.finished = (stopping_ && idle()) || (draining_ && drained());
+  commands_.wake_at = next_wake();
+}
+
+void Core::State::decide_publish() {
+  if (stopping_) return;
+  for (std::size_t i = 0; i < sides_.size(); ++i) {
+    Side& side = *sides_[i];
+    auto batch = side.out.select(now_, [&](Delivery& delivery) { destination_closed(side, delivery); });
+    if (!batch.empty()) commands_.publish.push_back({i, std::move(batch)});
+  }
+  release_front();
+}
+
+// One message that waits in memory for another try must not fill the window for all: at the bound it is parked,
+// uncharged.
+void Core::State::release_front() {
+  if (progress_.ahead() < options_.ahead_max && progress_.records() < options_.window_records) return;
+  const RecordPtr front = progress_.front();
+  if (!front) return;
+  for (auto& side : sides_) {
+    Line* line = side->out.find_line(front->key);
+    if (line == nullptr || line->deliveries.empty()) continue;
+    Delivery& head = *line->deliveries.front();
+    const bool waits = head.record == front && head.state == DeliveryState::claimed && head.retry_at > now_;
+    if (!waits || side->out.breaker().state_at(now_) != BreakerState::closed) continue;
+    park(*side, head, DeliveryState::waiting, head.retry_at, false, "held_up", side->last_error);
+  }
+}
+
+// At most one question to the store at a time: what it answers about keys is never older than what was parked here.
+void Core::State::decide_store() {
+  if (asked_ == Asked::nothing && sent_failed_) {
+    if (now_ >= settle_at_) {
+      sent_failed_ = false;
+      asked_ = Asked::settle;
+      commands_.settle = sent_;
+    }
+  } else if (asked_ == Asked::nothing && page_ && now_ >= store_at_) {
+    ask_facts_or_ingest();
+    if (!page_) decide_publish();
+  }
+  if (asked_ == Asked::nothing && !sent_failed_ && !stopping_ && page_facts_.empty() && now_ >= store_at_) {
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      Side& side = *sides_[i];
+      const bool closed = side.out.client_down || side.out.breaker().closed_until() > now_;
+      if (now_ < side.due_at || (closed && side.due_answered)) continue;
+      asked_ = Asked::due;
+      due_side_ = i;
+      commands_.due = Commands::Due{i, kDueKeys, kDueRun, side.out.keys_with_parked()};
+      break;
+    }
+  }
+  if (asked_ == Asked::nothing && !sent_failed_ && page_facts_.empty() && wants_settle()) send_settle();
+  const bool answer_pending = page_ || asked_ == Asked::facts || asked_ == Asked::due;
+  for (auto& side : sides_) {
+    side->out.keep_lines(answer_pending);
+    side->out.sweep();
+  }
+}
+
+bool Core::State::wants_settle() const {
+  if (!pending_.empty()) return true;
+  if (!progress_.moved()) return false;
+  return stopping_ || draining_ || now_ >= settle_at_;
+}
+
+void Core::State::send_settle() {
+  if (options_.feed.positions) {
+    if (progress_.moved()) pending_.position = progress_.position(options_.ahead_max);
+  } else {
+    pending_.settled = progress_.take_settled();
+  }
+  progress_.mark_stored();
+  if (pending_.empty()) return;
+  sent_ = std::exchange(pending_, {});
+  sent_keys_ = std::exchange(pending_keys_, {});
+  asked_ = Asked::settle;
+  settle_at_ = now_ + options_.settle_every;
+  commands_.settle = sent_;
+}
+
+bool Core::State::at_cap(const Side& side) const {
+  if (broken(Variant::cap_ignored)) return false;
+  return side.parked.uncharged >= static_cast<std::int64_t>(side.options.parked_max);
+}
+
+bool Core::State::may_fetch() const {
+  if (stopping_ || fetch_outstanding_ || page_ || (draining_ && drained_source_)) return false;
+  if (progress_.records() + options_.page_records > std::max(options_.window_records, options_.page_records)) {
+    return false;
+  }
+  if (progress_.bytes() >= options_.window_bytes) return false;
+  return std::none_of(sides_.begin(), sides_.end(), [&](const auto& side) { return at_cap(*side); });
+}
+
+void Core::State::decide_fetch() {
+  if (!may_fetch() || now_ < poll_at_) return;
+  fetch_outstanding_ = true;
+  commands_.fetch = Commands::Fetch{options_.page_records, options_.page_bytes};
+}
+
+void Core::State::decide_reopen() {
+  for (std::size_t i = 0; i < sides_.size(); ++i) {
+    Side& side = *sides_[i];
+    if (side.reopen_at > now_ || stopping_) continue;
+    side.reopen_at = kNever;
+    side.reopen_outstanding = true;
+    commands_.reopen.push_back(i);
+  }
+}
+
+void Core::State::want_restart() {
+  if (!running_) return;
+  running_ = false;
+  restart_outstanding_ = true;
+  commands_.restart = true;
+}
+
+// Nothing is in flight and nothing is left to write.
+bool Core::State::idle() const {
+  const bool quiet =
+      std::all_of(sides_.begin(), sides_.end(), [](const auto& side) { return side->out.in_flight() == 0; });
+  if (!running_) return quiet;
+  return quiet && asked_ == Asked::nothing && !sent_failed_ && pending_.empty() && !progress_.moved();
+}
+
+bool Core::State::drained() const {
+  if (!running_ || !drained_source_ || page_ || fetch_outstanding_ || !idle()) return false;
+  return std::all_of(sides_.begin(), sides_.end(), [&](const auto& side) {
+    if (!side->due_answered || side->parked_since_due) return false;
+    if (side->out.breaker().state_at(now_) != BreakerState::closed) return true;  // given up
+    return side->out.size() == 0 && side->parked.waiting <= side->parked.not_due;
+  });
+}
+
+Time Core::State::next_wake() const {
+  Time at = kNever;
+  if (running_) {
+    if (may_fetch()) at = std::min(at, poll_at_);
+    if (sent_failed_) at = std::min(at, settle_at_);
+    if (asked_ == Asked::nothing && progress_.moved()) at = std::min(at, settle_at_);
+    if (page_ && asked_ == Asked::nothing) at = std::min(at, store_at_);
+  }
+  for (const auto& side : sides_) {
+    if (!stopping_) at = std::min(at, side->reopen_at);
+    if (!running_ || stopping_) continue;
+    at = std::min(at, side->out.next_wake(now_));
+    if (asked_ == Asked::nothing) at = std::min(at, std::max(side->due_at, side->out.breaker().closed_until()));
+  }
+  return at;
+}
+
+}  // namespace outbox

@@ -1,0 +1,164 @@
+#include <algorithm>
+
+#include "relay/core_state.h"
+#include "relay/variant.h"
+
+namespace outbox {
+
+namespace {
+
+bool contains(const std::vector<std::string>& sorted, const std::string& value) {
+  return std::binary_search(sorted.begin(), sorted.end(), value);
+}
+
+}  // namespace
+
+// Asks the store, for one sink after the other, which keys and messages of the page have parked deliveries; then takes
+// the page in. Sinks without any are not asked.
+void Core::State::ask_facts_or_ingest() {
+  while (page_facts_.size() < sides_.size() && !sides_[page_facts_.size()]->concerns_stream) {
+    page_facts_.emplace_back();
+  }
+  if (page_facts_.size() == sides_.size()) {
+    ingest();
+    return;
+  }
+  Commands::Facts question;
+  question.sink = page_facts_.size();
+  std::unordered_set<std::string_view> keys;
+  for (const RecordPtr& record : page_->records) {
+    if (keys.insert(record->key).second) question.keys.push_back(record->key);
+    question.message_ids.push_back(record->id);
+  }
+  asked_ = Asked::facts;
+  commands_.facts = std::move(question);
+}
+
+void Core::State::ingest() {
+  for (PageFacts& facts : page_facts_) {
+    std::sort(facts.waiting_keys.begin(), facts.waiting_keys.end());
+    std::sort(facts.known_messages.begin(), facts.known_messages.end());
+  }
+  for (const RecordPtr& record : page_->records) ingest_record(record);
+  if (page_->window_done) progress_.window_done(page_->window);
+  page_.reset();
+}
+
+void Core::State::ingest_record(const RecordPtr& record) {
+  if (options_.source_repeats && !held_ids_.insert(record->id).second) return;
+  if (options_.feed.positions && progress_.was_ahead(record->seq)) {
+    progress_.add(record, 0, page_->window);
+    return;
+  }
+  std::vector<std::pair<std::size_t, const Route*>> targets;
+  for (std::size_t i = 0; i < sides_.size(); ++i) {
+    if (const Route* route = router_->match(sides_[i]->options.name, *record)) targets.emplace_back(i, route);
+  }
+  if (targets.empty()) {
+    const bool lost_its_way = options_.takes_unrouted && !router_->matches_any(*record);
+    const Ordinal ordinal = progress_.add(record, lost_its_way ? 1 : 0, page_->window);
+    if (!lost_its_way) return;
+    if (!contains(page_facts_[0].known_messages, record->id)) {
+      Park park;
+      park.record = record;
+      park.sink = sides_[0]->options.name;
+      park.state = DeliveryState::dead;
+      park.reason = "no_route";
+      park.error = "no route matches aggregate type '" + record->aggregate_type + "', type '" + record->type + "'";
+      add_park(*sides_[0], std::move(park), false);
+      ++sides_[0]->died;
+    }
+    progress_.settle(ordinal);
+    return;
+  }
+  const Ordinal ordinal = progress_.add(record, static_cast<unsigned>(targets.size()), page_->window);
+  for (const auto& [index, route] : targets) route_record(*sides_[index], record, *route, ordinal, page_facts_[index]);
+}
+
+void Core::State::route_record(Side& side, const RecordPtr& record, const Route& route, Ordinal ordinal,
+                               const PageFacts& facts) {
+  if (!broken(Variant::known_ignored) && contains(facts.known_messages, record->id)) {
+    progress_.settle(ordinal);
+    return;
+  }
+  Line& line = side.out.line(record->key);
+  const bool key_waits = !broken(Variant::facts_clear_key) && line.must_park();
+  const bool key_waits_in_store = contains(facts.waiting_keys, record->key);
+  const bool not_due = record->not_before && *record->not_before > now_;
+  if (not_due && broken(Variant::not_due_blocks_key)) {
+    std::optional<std::string> address = expand(route.address, *record);
+    Delivery& delivery = side.out.append(line, record, route, std::move(*address));
+    delivery.ordinal = ordinal;
+    delivery.retry_at = *record->not_before;
+    side.out.wake(line);
+    return;
+  }
+  if (not_due || key_waits || key_waits_in_store) {
+    Park park;
+    park.record = record;
+    park.sink = side.options.name;
+    park.next_attempt = not_due ? *record->not_before : now_;
+    park.not_due = not_due;
+    park.reason = not_due ? "not_due" : "behind_key";
+    park.owner = route.owner;
+    if (!not_due && key_waits_in_store) line.rows_behind = true;
+    if (not_due || !broken(Variant::park_without_followers)) {
+      add_park(side, std::move(park), !not_due);
+      progress_.settle(ordinal);
+      return;
+    }
+  }
+  std::optional<std::string> address = expand(route.address, *record);
+  Delivery& delivery = side.out.append(line, record, route, address ? std::move(*address) : std::string());
+  delivery.ordinal = ordinal;
+  const std::size_t limit = side.options.capabilities.payload_max;
+  if (!address) {
+    die(side, delivery, "bad_address", "the route's address '" + route.address + "' names an unknown field");
+  } else if (limit > 0 && record->payload.size() > limit) {
+    die(side, delivery, "too_large",
+        "payload of " + std::to_string(record->payload.size()) + " bytes, the sink takes " + std::to_string(limit));
+  } else {
+    side.out.wake(line);
+  }
+}
+
+// Deliveries that come back from the side table, because the first of them is due.
+void Core::State::load_run(Side& side, ParkedRun run) {
+  Line& line = side.out.line(run.key);
+  if (line.has_parked() || line.retreating) return;
+  if (broken(Variant::release_out_of_order)) std::reverse(run.deliveries.begin(), run.deliveries.end());
+  for (Parked& parked : run.deliveries) {
+    load_parked(side, line, std::move(parked));
+  }
+  line.rows_behind = run.more || line.parks_pending > 0;
+  if (broken(Variant::facts_clear_key)) line.rows_behind = false;
+  side.out.wake(line);
+}
+
+void Core::State::load_parked(Side& side, Line& line, Parked parked) {
+  const Route* route = router_->match(side.options.name, *parked.record);
+  std::optional<std::string> address;
+  if (route != nullptr) address = expand(route->address, *parked.record);
+  if (!address) {
+    ParkedUpdate update;
+    update.row = parked.row;
+    update.kind = ParkedUpdate::Kind::dead;
+    update.attempts = parked.attempts;
+    update.reason = "no_route";
+    update.error = "the configuration has no route to this sink for it any more";
+    pending_.updates.push_back(std::move(update));
+    ++side.died;
+    return;
+  }
+  const auto seen = side.successes_seen.find(parked.record->id);
+  Delivery& delivery = side.out.append(line, std::move(parked.record), *route, std::move(*address));
+  delivery.row = parked.row;
+  delivery.attempts = parked.attempts;
+  if (seen != side.successes_seen.end()) {
+    delivery.successes_seen = seen->second;
+    delivery.was_tried = true;
+    side.successes_seen.erase(seen);
+  }
+}
+
+}  // namespace outbox

@@ -1,0 +1,230 @@
+#include <algorithm>
+
+#include "relay/core_state.h"
+#include "relay/variant.h"
+
+namespace outbox {
+
+namespace {
+
+constexpr std::size_t kSuccessesSeenMax = 10'000;
+// What waits for a closed destination is looked at again no sooner than this.
+constexpr Duration kClosedPause{1s};
+
+}  // namespace
+
+void Core::State::outcome(Side& side, Delivery& delivery, Outcome outcome) {
+  Line& line = *delivery.line;
+  const bool alone = side.out.in_flight() == 1;
+  side.out.landed(delivery);
+  if (side.out.cautious > 0 && outcome.verdict != Verdict::client_dead) --side.out.cautious;
+  if (outcome.verdict != Verdict::delivered) side.last_error = outcome.reason + ": " + outcome.detail;
+
+  Breaker& breaker = *delivery.destination->breaker;
+  switch (outcome.verdict) {
+    case Verdict::delivered: on_delivered(side, delivery); break;
+    case Verdict::unknown: on_unknown(side, delivery, outcome); break;
+    case Verdict::rejected:
+      if (delivery.is_probe && !broken(Variant::probe_leaks)) breaker.released();
+      die(side, delivery, outcome.reason, outcome.detail);
+      break;
+    case Verdict::busy:
+      if (outcome.scope == Scope::message) {
+        if (delivery.is_probe && !broken(Variant::probe_leaks)) breaker.released();
+        charge(side, delivery, outcome);
+      } else {
+        give_back(side, delivery, outcome);
+      }
+      break;
+    case Verdict::client_dead:
+      // A client that dies of one message sent alone is judged like a 5xx; otherwise its death says nothing.
+      if (alone && side.out.cautious > 0) {
+        --side.out.cautious;
+        on_unknown(side, delivery, outcome);
+      } else {
+        on_client_dead(side, delivery, outcome);
+      }
+      break;
+  }
+  if (line.retreating && line.in_flight == 0) retreat(side, line);
+  side.out.wake(line);
+}
+
+void Core::State::on_delivered(Side& side, Delivery& delivery) {
+  ++side.delivered;
+  side.deaths = 0;
+  side.last_delivery = now_;
+  delivery.destination->breaker->succeeded();
+  side.out.breaker().succeeded();
+  delivery.destination->failed_probe_key.clear();
+  ++delivery.destination->successes;
+  const auto index = static_cast<std::size_t>(
+      std::find_if(sides_.begin(), sides_.end(), [&](const auto& each) { return each.get() == &side; }) -
+      sides_.begin());
+  commands_.confirmed.push_back({index, now_ - delivery.record->created_at, now_ - delivery.published_at});
+  if (delivery.parked()) {
+    ParkedUpdate update;
+    update.row = delivery.row;
+    pending_.updates.push_back(std::move(update));
+    if (delivery.line->rows_behind) side.due_at = now_;
+  } else {
+    progress_.settle(*delivery.ordinal);
+  }
+  side.out.remove(delivery);
+}
+
+// A time-out or a 5xx: the message's fault if another message of the same destination succeeded since this one's last
+// try, else the destination's (design 3.6).
+void Core::State::on_unknown(Side& side, Delivery& delivery, const Outcome& outcome) {
+  Destination& to = *delivery.destination;
+  const bool others_succeeded = to.successes > delivery.successes_seen;
+  delivery.successes_seen = to.successes;
+  delivery.was_tried = true;
+  if (others_succeeded || broken(Variant::outage_charges)) {
+    if (delivery.is_probe && !broken(Variant::probe_leaks)) to.breaker->released();
+    charge(side, delivery, outcome);
+  } else {
+    give_back(side, delivery, outcome);
+  }
+}
+
+void Core::State::on_client_dead(Side& side, Delivery& delivery, const Outcome&) {
+  if (delivery.is_probe) delivery.destination->breaker->released();
+  ++side.out.cautious;
+  side.out.reclaim(delivery);
+}
+
+const RetryPolicy& Core::State::retry_of(const Side& side, const Delivery& delivery) const {
+  return delivery.route->retry ? *delivery.route->retry : side.options.retry;
+}
+
+// The message's own failure: it leaves the stream, with one attempt less.
+void Core::State::charge(Side& side, Delivery& delivery, const Outcome& outcome) {
+  const RetryPolicy& retry = retry_of(side, delivery);
+  ++delivery.attempts;
+  if (delivery.attempts >= retry.attempts) {
+    die(side, delivery, outcome.reason, outcome.detail);
+    return;
+  }
+  ++side.retried;
+  if (delivery.was_tried && side.successes_seen.size() < kSuccessesSeenMax) {
+    side.successes_seen[delivery.record->id] = delivery.successes_seen;
+  }
+  Duration pause = std::max(outcome.after, full_jitter(retry.base, retry.cap, delivery.attempts, random_));
+  if (broken(Variant::retry_without_backoff)) pause = Duration(0);
+  park(side, delivery, DeliveryState::waiting, now_ + pause, true, outcome.reason, outcome.detail);
+}
+
+// The destination's or the sink's failure: the message keeps its place and its attempts, the breaker counts.
+void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outcome) {
+  const bool whole_sink = outcome.verdict == Verdict::busy && outcome.scope == Scope::sink;
+  Breaker& breaker = whole_sink ? side.out.breaker() : *delivery.destination->breaker;
+  if (delivery.is_probe) delivery.destination->failed_probe_key = delivery.line->key;
+  if (outcome.after > Duration(0)) {
+    breaker.wait_until(now_ + outcome.after);
+  } else if (!(delivery.is_probe && broken(Variant::probe_leaks))) {
+    breaker.failed(now_);
+  }
+  if (delivery.is_probe && &breaker != delivery.destination->breaker) delivery.destination->breaker->released();
+  side.breaker_reason = outcome.reason + ": " + outcome.detail;
+  const RetryPolicy& retry = retry_of(side, delivery);
+  ++delivery.uncharged;
+  delivery.retry_at = std::max(now_ + full_jitter(retry.base, retry.cap, delivery.uncharged, random_),
+                               outcome.after > Duration(0) ? now_ + outcome.after : now_);
+  if (broken(Variant::retry_without_backoff)) delivery.retry_at = now_;
+  side.out.reclaim(delivery);
+}
+
+void Core::State::die(Side& side, Delivery& delivery, const std::string& reason, const std::string& error) {
+  ++side.died;
+  park(side, delivery, DeliveryState::dead, Time{}, true, reason, error);
+}
+
+void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Time next_attempt, bool charged,
+                       const std::string& reason, const std::string& error) {
+  Line& line = *delivery.line;
+  const bool holds = state == DeliveryState::dead && delivery.route->dead_letter_holds_key;
+  if (delivery.parked()) {
+    ParkedUpdate update;
+    update.row = delivery.row;
+    update.kind = state == DeliveryState::dead ? ParkedUpdate::Kind::dead : ParkedUpdate::Kind::waiting;
+    update.attempts = delivery.attempts;
+    update.next_attempt = next_attempt;
+    update.holds_key = holds;
+    update.reason = reason;
+    update.error = error;
+    pending_.updates.push_back(std::move(update));
+    if (state == DeliveryState::waiting) side.due_at = std::min(side.due_at, next_attempt);
+  } else {
+    Park park;
+    park.record = delivery.record;
+    park.sink = side.options.name;
+    park.state = state;
+    park.attempts = delivery.attempts;
+    park.next_attempt = next_attempt;
+    park.charged = charged;
+    park.holds_key = holds;
+    park.reason = reason;
+    park.error = error;
+    park.owner = delivery.route->owner;
+    add_park(side, std::move(park), state == DeliveryState::waiting || holds);
+    progress_.settle(*delivery.ordinal);
+  }
+  const bool key_waits = (state == DeliveryState::waiting || holds) && !(holds && broken(Variant::hold_ignored));
+  if (state == DeliveryState::dead && !holds && line.rows_behind) side.due_at = now_;
+  side.out.remove(delivery);
+  if (!key_waits || broken(Variant::park_without_followers)) return;
+  line.rows_behind = true;
+  line.retreating = true;
+  if (line.in_flight == 0) retreat(side, line);
+}
+
+void Core::State::add_park(Side& side, Park park, bool blocks_key) {
+  side.concerns_stream = true;
+  side.parked_since_due = true;
+  if (park.state == DeliveryState::waiting) {
+    ++side.parked.waiting;
+    if (!park.charged && !park.not_due) ++side.parked.uncharged;
+    if (park.not_due) ++side.parked.not_due;
+  } else {
+    ++side.parked.dead;
+  }
+  if (blocks_key) {
+    Line& line = side.out.line(park.record->key);
+    ++line.parks_pending;
+    line.rows_behind = true;
+    pending_keys_.emplace_back(&side, park.record->key);
+  }
+  pending_.parks.push_back(std::move(park));
+}
+
+// The head of a key was parked: what stands behind it in memory follows, in order, once nothing of it is in flight.
+// What came from the side table is simply let go: its row is still there.
+void Core::State::retreat(Side& side, Line& line) {
+  line.retreating = false;
+  const std::deque<Delivery*> followers = line.deliveries;
+  for (Delivery* follower : followers) {
+    if (!follower->parked()) {
+      Park park;
+      park.record = follower->record;
+      park.sink = side.options.name;
+      park.attempts = follower->attempts;
+      park.next_attempt = now_;
+      park.reason = "behind_key";
+      park.owner = follower->route->owner;
+      add_park(side, std::move(park), true);
+      progress_.settle(*follower->ordinal);
+    }
+    side.out.remove(*follower);
+  }
+}
+
+// Its destination admits nothing while others of the sink do: it leaves the stream, uncharged, so that it holds nobody.
+void Core::State::destination_closed(Side& side, Delivery& delivery) {
+  const Destination& to = *delivery.destination;
+  const Time until = std::max(to.breaker->closed_until(), now_ + kClosedPause);
+  park(side, delivery, DeliveryState::waiting, until, false, "destination_closed",
+       "the breaker of '" + to.name + "' is closed to traffic: " + side.breaker_reason);
+}
+
+}  // namespace outbox

@@ -1,0 +1,149 @@
+// Core::State: what the core remembers. Private to core*.cc:
+//
+//   core.cc           the events, and what became of the store's answers
+//   core_ingest.cc    a page's records: routed, queued, parked
+//   core_outcomes.cc  a sink's outcomes: settled, charged, parked, dead
+//   core_decide.cc    which commands come next
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "relay/core.h"
+#include "relay/outbound.h"
+#include "relay/progress.h"
+
+namespace outbox {
+
+class Core::State {
+ public:
+  State(CoreOptions options, std::shared_ptr<const Router> router, std::uint64_t seed);
+
+  struct Side {  // one sink of the feed
+    Side(const CoreSink& sink, bool single) : options(sink), out(sink.name, sink.capabilities, sink.breaker, single) {}
+    CoreSink options;
+    Outbound out;
+
+    ParkedCounts parked;            // as of the last answer, plus what was parked since
+    bool concerns_stream = true;    // ask facts of each page
+    bool parked_since_due = false;  // something was parked while a due was outstanding
+    Time due_at{};                  // when to ask for due deliveries again
+    bool due_answered = false;
+
+    int deaths = 0;  // of the client, in a row
+    Time reopen_at = kNever;
+    bool reopen_outstanding = false;
+
+    // Destination::successes at the last try of a message that was parked since: it outlives the Delivery, so that the
+    // next 500 can be told from an outage. Bounded; forgetting one only delays the charge by a try.
+    std::unordered_map<std::string, std::uint64_t> successes_seen;
+
+    std::uint64_t delivered = 0;
+    std::uint64_t retried = 0;
+    std::uint64_t died = 0;
+    std::string last_error;
+    std::string breaker_reason;
+    Time last_delivery{};
+  };
+
+  // core.cc
+  void started(const FeedState& state, Time now);
+  void fetched(Result<Page> page, Time now);
+  void facts(Result<PageFacts> facts, Time now);
+  void due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, Time now);
+  void settled(const Result<void>& result, Time now);
+  void completed(std::size_t sink, std::vector<Completion> completions, Time now);
+  void reopened(std::size_t sink, const Result<void>& result, Time now);
+  std::vector<SinkView> view() const;
+
+  // core_decide.cc: fills commands_.
+  void decide();
+
+  CoreOptions options_;
+  std::shared_ptr<const Router> router_;
+  Random random_;
+  Time now_{};
+  Commands commands_;
+  bool stopping_ = false;
+  bool draining_ = false;
+  bool fenced_ = false;
+
+ private:
+  enum class Asked { nothing, settle, facts, due };
+
+  // core_ingest.cc
+  void ask_facts_or_ingest();
+  void ingest();
+  void ingest_record(const RecordPtr& record);
+  void route_record(Side& side, const RecordPtr& record, const Route& route, Ordinal ordinal, const PageFacts& facts);
+  void load_run(Side& side, ParkedRun run);
+  void load_parked(Side& side, Line& line, Parked parked);
+
+  // core_outcomes.cc
+  void outcome(Side& side, Delivery& delivery, Outcome outcome);
+  void on_delivered(Side& side, Delivery& delivery);
+  void on_unknown(Side& side, Delivery& delivery, const Outcome& outcome);
+  void on_client_dead(Side& side, Delivery& delivery, const Outcome& outcome);
+  void charge(Side& side, Delivery& delivery, const Outcome& outcome);
+  void give_back(Side& side, Delivery& delivery, const Outcome& outcome);
+  void die(Side& side, Delivery& delivery, const std::string& reason, const std::string& error);
+  void destination_closed(Side& side, Delivery& delivery);
+  // Parks a delivery of the stream, or updates the row of one that was parked; removes it, and lets its key follow.
+  void park(Side& side, Delivery& delivery, DeliveryState state, Time next_attempt, bool charged,
+            const std::string& reason, const std::string& error);
+  void add_park(Side& side, Park park, bool blocks_key);
+  void retreat(Side& side, Line& line);
+  const RetryPolicy& retry_of(const Side& side, const Delivery& delivery) const;
+
+  // core_decide.cc
+  void decide_publish();
+  void decide_store();
+  void decide_fetch();
+  void decide_reopen();
+  void release_front();
+  bool wants_settle() const;
+  void send_settle();
+  bool may_fetch() const;
+  bool at_cap(const Side& side) const;
+  bool idle() const;
+  bool drained() const;
+  Time next_wake() const;
+  void want_restart();
+  void store_failed(const Failure& failure);
+
+  Side* side_of(const std::string& sink);
+
+  Progress progress_;
+  std::vector<std::unique_ptr<Side>> sides_;
+  std::unordered_set<std::string> held_ids_;  // source_repeats: what must not be taken in twice
+
+  // The page that was fetched and waits for the store's facts, one answer per sink.
+  std::optional<Page> page_;
+  std::vector<PageFacts> page_facts_;
+
+  Asked asked_ = Asked::nothing;
+  std::size_t due_side_ = 0;
+  SettleBatch pending_;                                      // grows until it is sent
+  SettleBatch sent_;                                         // outstanding, or to be repeated unchanged
+  std::vector<std::pair<Side*, std::string>> pending_keys_;  // keys with a park in pending_
+  std::vector<std::pair<Side*, std::string>> sent_keys_;
+  bool sent_failed_ = false;
+  int settle_failures_ = 0;
+  Time settle_at_{};  // not before, unless something is parked
+  Time store_at_{};   // no question before: the last one failed
+
+  bool fetch_outstanding_ = false;
+  bool drained_source_ = false;  // draining: a page came back that was not full
+  Time poll_at_{};
+  Duration poll_pause_{};
+  int fetch_failures_ = 0;
+
+  bool running_ = false;  // between started() and the next restart
+  bool restart_outstanding_ = false;
+};
+
+}  // namespace outbox

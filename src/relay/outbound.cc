@@ -1,0 +1,289 @@
+#include "relay/outbound.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+#include "relay/variant.h"
+
+namespace outbox {
+
+namespace {
+
+constexpr std::size_t kDestinationsMax = 1000;
+constexpr unsigned kIndexBits = 24;  // of a DeliveryId: the place in the slab; the rest is a serial number
+
+}  // namespace
+
+bool Line::has_parked() const {
+  return std::any_of(deliveries.begin(), deliveries.end(), [](const Delivery* each) { return each->parked(); });
+}
+
+Outbound::Outbound(std::string name, Capabilities capabilities, BreakerPolicy breaker, bool single_destination)
+    : name_(std::move(name)),
+      capabilities_(capabilities),
+      breaker_policy_(breaker),
+      single_destination_(single_destination),
+      breaker_(breaker) {}
+
+void Outbound::restart() {
+  for (const Delivery& each : slab_) {
+    if (each.line != nullptr && each.state == DeliveryState::in_flight) strays_[each.id] = {each.record->bytes()};
+  }
+  lines_.clear();
+  ready_.clear();
+  delayed_.clear();
+  maybe_idle_.clear();
+  slab_.clear();
+  free_.clear();
+  size_ = 0;
+  in_flight_ = 0;
+  for (auto& [name, destination] : destinations_) {
+    destination->users = 0;
+    destination->breaker->released();
+  }
+}
+
+Line& Outbound::line(const std::string& key) {
+  auto [found, fresh] = lines_.try_emplace(key);
+  if (fresh) found->second.key = key;
+  return found->second;
+}
+
+Line* Outbound::find_line(const std::string& key) {
+  const auto found = lines_.find(key);
+  return found == lines_.end() ? nullptr : &found->second;
+}
+
+Destination& Outbound::destination(const std::string& name) {
+  auto& slot = destinations_[name];
+  if (!slot) {
+    slot = std::make_unique<Destination>(breaker_policy_);
+    slot->name = name;
+    slot->breaker = single_destination_ ? &breaker_ : &slot->own_breaker;
+    if (destinations_.size() > kDestinationsMax) {
+      ++slot->users;
+      drop_idle_destinations();
+      --slot->users;
+    }
+  }
+  return *slot;
+}
+
+void Outbound::drop_idle_destinations() {
+  std::erase_if(destinations_, [](const auto& each) {
+    return each.second->users == 0 && each.second->own_breaker.closed_until() == Time{};
+  });
+}
+
+Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, std::string destination_name) {
+  std::uint32_t index = 0;
+  if (free_.empty()) {
+    index = static_cast<std::uint32_t>(slab_.size());
+    OUTBOX_ASSERT(index < (1u << kIndexBits));
+    slab_.emplace_back();
+  } else {
+    index = free_.back();
+    free_.pop_back();
+    slab_[index] = Delivery();
+  }
+  Delivery& delivery = slab_[index];
+  delivery.id = index;
+  delivery.record = std::move(record);
+  delivery.route = &route;
+  delivery.line = &line;
+  delivery.destination = &destination(destination_name);
+  ++delivery.destination->users;
+  line.deliveries.push_back(&delivery);
+  ++size_;
+  return delivery;
+}
+
+void Outbound::remove(Delivery& delivery) {
+  OUTBOX_ASSERT(delivery.state != DeliveryState::in_flight);
+  Line& line = *delivery.line;
+  const auto place = std::find(line.deliveries.begin(), line.deliveries.end(), &delivery);
+  OUTBOX_ASSERT(place != line.deliveries.end());
+  const auto index = static_cast<std::size_t>(place - line.deliveries.begin());
+  if (index < line.next) --line.next;
+  line.deliveries.erase(place);
+  --delivery.destination->users;
+  --size_;
+  free_.push_back(static_cast<std::uint32_t>(delivery.id & ((1u << kIndexBits) - 1)));
+  delivery.record.reset();
+  delivery.line = nullptr;
+  delivery.id = DeliveryId{free_.back()};
+  list_if_idle(line);
+}
+
+Delivery* Outbound::find(DeliveryId id) {
+  const auto stray = strays_.find(id);
+  if (stray != strays_.end()) {
+    in_flight_bytes_ -= stray->second.bytes;
+    strays_.erase(stray);
+    return nullptr;
+  }
+  const std::size_t index = id & ((1u << kIndexBits) - 1);
+  OUTBOX_ASSERT(index < slab_.size() && slab_[index].id == id && slab_[index].state == DeliveryState::in_flight);
+  return &slab_[index];
+}
+
+void Outbound::wake(Line& line) {
+  if (line.in_ready) return;
+  line.in_ready = true;
+  ready_.push_back(&line);
+}
+
+void Outbound::list_if_idle(Line& line) {
+  if (!line.deliveries.empty() || line.idle_listed) return;
+  line.idle_listed = true;
+  maybe_idle_.push_back(&line);
+}
+
+void Outbound::sweep() {
+  if (keep_lines_) return;
+  for (Line* line : std::exchange(maybe_idle_, {})) {
+    line->idle_listed = false;
+    if (!line->deliveries.empty() || line->parks_pending > 0) continue;
+    if (line->in_ready) std::erase(ready_, line);
+    if (line->delayed_until != Time{}) delayed_.erase({line->delayed_until, line});
+    lines_.erase(line->key);
+  }
+}
+
+Delivery* Outbound::next_of(const Line& line) const {
+  if (line.retreating || line.next >= line.deliveries.size()) return nullptr;
+  Delivery* delivery = line.deliveries[line.next];
+  const bool pipelines = capabilities_.pipelines_key && !delivery->route->dead_letter_holds_key;
+  if (broken(Variant::no_key_gate)) return delivery;
+  // Pipelined or not, nothing that stands behind it may be in flight.
+  return line.in_flight == (pipelines ? line.next : 0) ? delivery : nullptr;
+}
+
+bool Outbound::room_for(const Record& record) const {
+  if (in_flight() == 0) return true;
+  return in_flight() < capabilities_.window_messages && in_flight_bytes_ + record.bytes() <= capabilities_.window_bytes;
+}
+
+// A half-open breaker probes with another key than the one whose probe failed, if there is one: otherwise one message
+// that always gives a 500 would keep its destination closed for ever (design 3.6).
+bool Outbound::yields_probe(const Line& line, const Delivery& delivery, Time now) const {
+  const Destination& to = *delivery.destination;
+  if (broken(Variant::probe_same_key)) return false;
+  if (to.breaker->state_at(now) != BreakerState::half_open || to.failed_probe_key != line.key) return false;
+  return std::any_of(ready_.begin(), ready_.end(), [&](const Line* other) {
+    const Delivery* next = next_of(*other);
+    return other != &line && next != nullptr && next->retry_at <= now && next->destination->breaker == to.breaker;
+  });
+}
+
+void Outbound::pop_ready() {
+  ready_.front()->in_ready = false;
+  ready_.pop_front();
+}
+
+void Outbound::wake_delayed(Time now) {
+  while (!delayed_.empty() && delayed_.begin()->first <= now) {
+    Line* line = delayed_.begin()->second;
+    line->delayed_until = {};
+    delayed_.erase(delayed_.begin());
+    wake(*line);
+  }
+}
+
+std::vector<Publication> Outbound::select(Time now, const std::function<void(Delivery&)>& closed) {
+  std::vector<Publication> batch;
+  wake_delayed(now);
+  std::size_t yields = ready_.size();
+  while (!client_down && !ready_.empty() && breaker_.admits(now)) {
+    if (cautious > 0 && in_flight_ > 0) break;
+    Line& line = *ready_.front();
+    Delivery* delivery = next_of(line);
+    if (delivery == nullptr) {
+      pop_ready();
+      continue;
+    }
+    if (delivery->retry_at > now) {
+      pop_ready();
+      if (line.delayed_until != Time{}) delayed_.erase({line.delayed_until, &line});
+      line.delayed_until = delivery->retry_at;
+      delayed_.insert({line.delayed_until, &line});
+      continue;
+    }
+    if (yields > 0 && yields_probe(line, *delivery, now)) {
+      --yields;
+      ready_.push_back(ready_.front());
+      ready_.pop_front();
+      continue;
+    }
+    if (!delivery->destination->breaker->admits(now)) {
+      pop_ready();
+      closed(*delivery);
+      continue;
+    }
+    if (!room_for(*delivery->record)) break;
+    batch.push_back(depart(*delivery, now));
+  }
+  return batch;
+}
+
+Publication Outbound::depart(Delivery& delivery, Time now) {
+  Breaker& breaker = *delivery.destination->breaker;
+  delivery.is_probe = breaker.state_at(now) != BreakerState::closed;
+  if (delivery.is_probe) breaker.probe_started();
+  if (&breaker != &breaker_ && breaker_.state_at(now) != BreakerState::closed) {
+    delivery.is_probe = true;
+    breaker_.probe_started();
+  }
+  if (!delivery.was_tried) delivery.successes_seen = delivery.destination->successes;
+  OUTBOX_ASSERT(allowed(delivery.state, DeliveryState::in_flight));
+  delivery.state = DeliveryState::in_flight;
+  delivery.published_at = now;
+  delivery.id = (++serial_ << kIndexBits) | (delivery.id & ((1u << kIndexBits) - 1));
+  ++delivery.line->in_flight;
+  ++delivery.line->next;
+  ++in_flight_;
+  in_flight_bytes_ += delivery.record->bytes();
+  return {delivery.id, delivery.record, delivery.destination->name, delivery.attempts + delivery.uncharged + 1};
+}
+
+void Outbound::landed(Delivery& delivery) {
+  delivery.state = DeliveryState::claimed;
+  --delivery.line->in_flight;
+  --in_flight_;
+  in_flight_bytes_ -= delivery.record->bytes();
+}
+
+void Outbound::reclaim(Delivery& delivery) {
+  Line& line = *delivery.line;
+  const auto place = std::find(line.deliveries.begin(), line.deliveries.end(), &delivery);
+  line.next = std::min(line.next, static_cast<std::size_t>(place - line.deliveries.begin()));
+  if (broken(Variant::client_death_reverses) && client_down) {
+    line.deliveries.erase(place);
+    line.deliveries.push_front(&delivery);
+    line.next = 0;
+  }
+  wake(line);
+}
+
+Time Outbound::next_wake(Time now) const {
+  Time at = delayed_.empty() ? kNever : delayed_.begin()->first;
+  if (!ready_.empty() && breaker_.closed_until() > now) at = std::min(at, breaker_.closed_until());
+  return at;
+}
+
+std::size_t Outbound::closed_destinations(Time now) const {
+  return static_cast<std::size_t>(std::count_if(destinations_.begin(), destinations_.end(), [&](const auto& each) {
+    return each.second->breaker == &each.second->own_breaker &&
+           each.second->own_breaker.state_at(now) != BreakerState::closed;
+  }));
+}
+
+std::vector<std::string> Outbound::keys_with_parked() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, line] : lines_) {
+    if (line.has_parked()) keys.push_back(key);
+  }
+  return keys;
+}
+
+}  // namespace outbox

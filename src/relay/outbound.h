@@ -1,0 +1,160 @@
+// Outbound: the deliveries of one sink that are in memory, queued by key and by destination, and what may be published
+// next. The core decides what an outcome means; this class keeps the order.
+//
+// The deliveries of a key stand in a Line, in the order in which they are to arrive. A sink that pipelines a key may
+// have several of them in flight; any other sink has one.
+//
+// Thread: none of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/delivery.h"
+#include "model/outcome.h"
+#include "relay/policy.h"
+#include "relay/progress.h"
+#include "sink/sink.h"
+
+namespace outbox {
+
+struct Line;
+
+// Where deliveries go, as the route resolves it: a topic, an endpoint.
+struct Destination {
+  explicit Destination(BreakerPolicy policy) : own_breaker(policy) {}
+  std::string name;
+  Breaker own_breaker;
+  Breaker* breaker = nullptr;    // own_breaker; the sink's where the sink has one destination only
+  std::uint64_t successes = 0;   // confirmed deliveries, to tell a message's 500 from the destination's
+  std::string failed_probe_key;  // the key of the last probe that failed
+  std::size_t users = 0;         // deliveries that point here
+};
+
+struct Delivery {
+  DeliveryId id = 0;
+  RecordPtr record;
+  DeliveryState state = DeliveryState::claimed;
+  Line* line = nullptr;
+  Destination* destination = nullptr;
+  const Route* route = nullptr;
+  std::optional<Ordinal> ordinal;  // of the stream; absent: it was parked
+  std::int64_t row = 0;            // of the side table, where it was parked
+  int attempts = 0;                // charged
+  int uncharged = 0;               // tries in this life that were not charged
+  Time retry_at{};                 // not before
+  Time published_at{};
+  std::uint64_t successes_seen = 0;  // Destination::successes at its last try
+  bool was_tried = false;
+  bool is_probe = false;
+
+  bool parked() const { return !ordinal.has_value(); }
+};
+
+// The deliveries of one key, first to last.
+struct Line {
+  std::string key;
+  std::deque<Delivery*> deliveries;
+  std::size_t in_flight = 0;
+  std::size_t next = 0;           // index of the first that is not in flight
+  std::size_t parks_pending = 0;  // parked by us, not yet confirmed by the store
+  bool rows_behind = false;       // the side table may hold waiting deliveries of the key that are not in the line
+  bool retreating = false;        // its head is parked: the rest follows as soon as nothing is in flight
+  bool in_ready = false;
+  bool idle_listed = false;
+  Time delayed_until{};
+
+  bool has_parked() const;
+  bool must_park() const { return rows_behind || parks_pending > 0 || retreating || has_parked(); }
+};
+
+class Outbound {
+ public:
+  Outbound(std::string name, Capabilities capabilities, BreakerPolicy breaker, bool single_destination);
+
+  // Starts over. What is in flight is forgotten but for its place in the sink's window.
+  void restart();
+
+  Line& line(const std::string& key);
+  Line* find_line(const std::string& key);
+  Delivery& append(Line& line, RecordPtr record, const Route& route, std::string destination);
+  // Removes it from its line and forgets it.
+  void remove(Delivery& delivery);
+  // Null for an id of an earlier life, whose place in the window is given back.
+  Delivery* find(DeliveryId id);
+
+  // Makes the line a candidate for select(), now or at its head's retry_at.
+  void wake(Line& line);
+  // Drops lines that hold nothing and mean nothing any more.
+  void sweep();
+  void keep_lines(bool keep) { keep_lines_ = keep; }
+
+  // Takes what may be published now, marks it in flight and returns it in order. A delivery whose destination is closed
+  // is handed to `closed` (which may remove it or its line's) unless the sink has that destination only.
+  std::vector<Publication> select(Time now, const std::function<void(Delivery&)>& closed);
+  // It came back without being delivered, and will be tried again in its place.
+  void reclaim(Delivery& delivery);
+  // It is in flight no more: before remove() or reclaim().
+  void landed(Delivery& delivery);
+
+  Time next_wake(Time now) const;
+
+  const std::string& name() const { return name_; }
+  const Capabilities& capabilities() const { return capabilities_; }
+  Breaker& breaker() { return breaker_; }
+  const Breaker& breaker() const { return breaker_; }
+  bool single_destination() const { return single_destination_; }
+  std::size_t in_flight() const { return in_flight_ + strays_.size(); }
+  std::size_t size() const { return size_; }
+  std::size_t closed_destinations(Time now) const;
+  std::vector<std::string> keys_with_parked() const;
+
+  // A dead client: nothing is published until it is rebuilt; then `cautious` messages go one by one.
+  bool client_down = false;
+  std::size_t cautious = 0;
+
+ private:
+  struct Stray {
+    std::size_t bytes = 0;
+  };
+  Destination& destination(const std::string& name);
+  void drop_idle_destinations();
+  Delivery* next_of(const Line& line) const;
+  bool room_for(const Record& record) const;
+  bool yields_probe(const Line& line, const Delivery& delivery, Time now) const;
+  void pop_ready();
+  void wake_delayed(Time now);
+  void list_if_idle(Line& line);
+  Publication depart(Delivery& delivery, Time now);
+
+  std::string name_;
+  Capabilities capabilities_;
+  BreakerPolicy breaker_policy_;
+  bool single_destination_;
+  Breaker breaker_;
+
+  std::deque<Delivery> slab_;
+  std::vector<std::uint32_t> free_;
+  std::uint64_t serial_ = 0;
+  std::unordered_map<std::string, Line> lines_;
+  std::unordered_map<std::string, std::unique_ptr<Destination>> destinations_;
+  std::deque<Line*> ready_;
+  std::set<std::pair<Time, Line*>> delayed_;
+  std::vector<Line*> maybe_idle_;
+  std::unordered_map<DeliveryId, Stray> strays_;  // in flight since an earlier life
+  bool keep_lines_ = false;
+  std::size_t size_ = 0;
+  std::size_t in_flight_ = 0;
+  std::size_t in_flight_bytes_ = 0;
+};
+
+}  // namespace outbox

@@ -1,0 +1,126 @@
+#include "relay/policy.h"
+
+#include <algorithm>
+
+namespace outbox {
+
+Duration backoff_ceiling(Duration base, Duration cap, int attempt) {
+  Duration ceiling = std::max(base, kBackoffFloor);
+  for (int i = 1; i < attempt && ceiling < cap; ++i) {
+    ceiling = ceiling > cap / 2 ? cap : ceiling * 2;
+  }
+  return std::min(ceiling, std::max(cap, kBackoffFloor));
+}
+
+Duration full_jitter(Duration base, Duration cap, int attempt, Random& random) {
+  const auto ceiling = backoff_ceiling(base, cap, attempt).count();
+  std::uniform_int_distribution<Duration::rep> pick(kBackoffFloor.count(), std::max(ceiling, kBackoffFloor.count()));
+  return Duration(pick(random));
+}
+
+std::string_view to_string(BreakerState state) {
+  switch (state) {
+    case BreakerState::closed: return "closed";
+    case BreakerState::open: return "open";
+    case BreakerState::half_open: return "half_open";
+  }
+  return "?";
+}
+
+BreakerState Breaker::state_at(Time now) const {
+  if (state_ == BreakerState::open && now >= closed_until_) return BreakerState::half_open;
+  return state_;
+}
+
+bool Breaker::admits(Time now) const {
+  if (now < closed_until_) return false;
+  return state_at(now) == BreakerState::closed || !probing_;
+}
+
+void Breaker::probe_started() {
+  if (state_ == BreakerState::closed) return;
+  state_ = BreakerState::half_open;
+  probing_ = true;
+}
+
+void Breaker::succeeded() {
+  state_ = BreakerState::closed;
+  failures_ = 0;
+  openings_ = 0;
+  probing_ = false;
+  closed_until_ = {};
+}
+
+void Breaker::failed(Time now) {
+  ++failures_;
+  const bool probe_failed = state_ != BreakerState::closed && probing_;
+  if (state_ == BreakerState::closed ? failures_ < policy_.failures : !probe_failed) return;
+  probing_ = false;
+  state_ = BreakerState::open;
+  closed_until_ = now + backoff_ceiling(policy_.open, policy_.cap, ++openings_);
+}
+
+void Breaker::released() { probing_ = false; }
+
+void Breaker::wait_until(Time until) {
+  closed_until_ = std::max(closed_until_, until);
+  probing_ = false;
+}
+
+std::optional<std::string> expand(const std::string& address, const Record& record) {
+  std::string expanded;
+  std::size_t from = 0;
+  for (;;) {
+    const auto open = address.find('{', from);
+    expanded.append(address, from, open - from);
+    if (open == std::string::npos) return expanded;
+    const auto close = address.find('}', open);
+    if (close == std::string::npos) return std::nullopt;
+    const std::string_view field(address.data() + open + 1, close - open - 1);
+    if (field == "aggregate_type") {
+      expanded += record.aggregate_type;
+    } else if (field == "aggregate_id") {
+      expanded += record.aggregate_id;
+    } else if (field == "type") {
+      expanded += record.type;
+    } else if (field == "id") {
+      expanded += record.id;
+    } else {
+      return std::nullopt;
+    }
+    from = close + 1;
+  }
+}
+
+namespace {
+
+bool matches(const Route& route, const Record& record) {
+  return (!route.aggregate_type || *route.aggregate_type == record.aggregate_type) &&
+         (!route.type || *route.type == record.type);
+}
+
+}  // namespace
+
+const Route* Router::match(const std::string& sink, const Record& record) const {
+  for (const Route& route : routes_) {
+    if (route.sink == sink && matches(route, record)) return &route;
+  }
+  return nullptr;
+}
+
+bool Router::matches_any(const Record& record) const {
+  return std::any_of(routes_.begin(), routes_.end(), [&](const Route& route) { return matches(route, record); });
+}
+
+bool Router::single_destination(const std::string& sink) const {
+  const std::string* only = nullptr;
+  for (const Route& route : routes_) {
+    if (route.sink != sink) continue;
+    if (route.address.find('{') != std::string::npos) return false;
+    if (only != nullptr && *only != route.address) return false;
+    only = &route.address;
+  }
+  return true;
+}
+
+}  // namespace outbox

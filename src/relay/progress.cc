@@ -1,0 +1,102 @@
+#include "relay/progress.h"
+
+#include <utility>
+
+#include "base/result.h"
+#include "relay/variant.h"
+
+namespace outbox {
+
+void Progress::restart(const Position& start) {
+  const bool keep = keeps_settled_;
+  *this = Progress();
+  keeps_settled_ = keep;
+  prefix_ = start;
+  ahead_at_start_.insert(start.ahead.begin(), start.ahead.end());
+}
+
+Ordinal Progress::add(RecordPtr record, unsigned deliveries, const Window& window) {
+  if (stretches_.empty() || stretches_.back().done || stretches_.back().window != window) {
+    if (!stretches_.empty()) stretches_.back().done = true;
+    stretches_.push_back({window, false, 0});
+  }
+  ++stretches_.back().records;
+  const Ordinal ordinal = base_ + slots_.size();
+  bytes_ += record->bytes();
+  Slot slot{std::move(record), 0, deliveries, stretch_base_ + stretches_.size() - 1};
+  slot.seq = slot.record->seq;
+  slots_.push_back(std::move(slot));
+  if (deliveries == 0) {
+    become_settled(slots_.back());
+    advance();
+  }
+  return ordinal;
+}
+
+void Progress::window_done(const Window& window) {
+  if (stretches_.empty() || stretches_.back().window != window) return;
+  stretches_.back().done = true;
+  advance();
+}
+
+void Progress::settle(Ordinal ordinal) {
+  OUTBOX_ASSERT(ordinal >= base_ && ordinal - base_ < slots_.size());
+  Slot& slot = slots_[ordinal - base_];
+  OUTBOX_ASSERT(slot.open > 0);
+  if (--slot.open > 0) return;
+  become_settled(slot);
+  moved_ = true;
+  advance();
+}
+
+void Progress::become_settled(Slot& slot) {
+  bytes_ -= slot.record->bytes();
+  ++settled_;
+  if (keeps_settled_) newly_settled_.push_back(std::move(slot.record));
+  slot.record.reset();
+}
+
+RecordPtr Progress::front() const { return slots_.empty() ? nullptr : slots_.front().record; }
+
+void Progress::advance() {
+  while (!stretches_.empty()) {
+    Stretch& stretch = stretches_.front();
+    if (stretch.records == 0) {
+      if (!stretch.done) return;
+      // The window is behind us: all that is visible in its end is settled.
+      prefix_.from = stretch.window.to;
+      prefix_.to.clear();
+      moved_ = true;
+      stretches_.pop_front();
+      ++stretch_base_;
+      continue;
+    }
+    Slot& slot = slots_.front();
+    if (slot.open > 0) return;
+    prefix_.from = stretch.window.from;
+    prefix_.to = stretch.window.to;
+    prefix_.seq = slot.seq;
+    moved_ = true;
+    --settled_;
+    --stretch.records;
+    slots_.pop_front();
+    ++base_;
+  }
+}
+
+Position Progress::position(std::size_t ahead_max) const {
+  Position position = prefix_;
+  position.ahead.clear();
+  if (broken(Variant::ahead_forgotten)) return position;
+  position.ahead.assign(ahead_at_start_.begin(), ahead_at_start_.end());
+  for (const Slot& slot : slots_) {
+    if (position.ahead.size() >= ahead_max) break;
+    if (slot.open == 0) position.ahead.push_back(slot.seq);
+  }
+  if (broken(Variant::position_past_unsettled) && !position.ahead.empty()) position.seq = position.ahead.back();
+  return position;
+}
+
+std::vector<RecordPtr> Progress::take_settled() { return std::exchange(newly_settled_, {}); }
+
+}  // namespace outbox

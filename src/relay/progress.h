@@ -1,0 +1,81 @@
+// Progress: the records that were read and are not yet behind the position, in the order in which they were read, and
+// which of them are settled. It yields the position that may be stored: the settled prefix, and what is settled ahead
+// of it.
+//
+// Thread: none of its own. Grows with the window in flight only; a settled record's bytes are let go at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <unordered_set>
+#include <vector>
+
+#include "model/position.h"
+#include "model/record.h"
+
+namespace outbox {
+
+using Ordinal = std::uint64_t;  // place in reading order, from 0 in each life
+
+class Progress {
+ public:
+  void restart(const Position& start);
+
+  // True, once, for a seq that the start position had ahead: the record was settled in an earlier life.
+  bool was_ahead(std::int64_t seq) { return ahead_at_start_.erase(seq) > 0; }
+
+  // Appends a record that `deliveries` sinks have to settle (0: settled at once).
+  Ordinal add(RecordPtr record, unsigned deliveries, const Window& window);
+  // Nothing of `window` comes after what was added so far.
+  void window_done(const Window& window);
+
+  // One of the record's deliveries is settled.
+  void settle(Ordinal ordinal);
+
+  std::size_t records() const { return slots_.size(); }  // read, and not yet behind the prefix
+  std::size_t bytes() const { return bytes_; }           // of what is not settled
+  std::size_t ahead() const { return settled_; }         // settled, and not yet behind the prefix
+  // The record that holds the prefix; null if there is none.
+  RecordPtr front() const;
+
+  // True if position() has changed since the last call of mark_stored().
+  bool moved() const { return moved_; }
+  // The position to store, with at most `ahead_max` seqs ahead.
+  Position position(std::size_t ahead_max) const;
+  void mark_stored() { moved_ = false; }
+
+  // Records that became settled since the last call, for tables that are marked row by row.
+  std::vector<RecordPtr> take_settled();
+  void keep_settled(bool keep) { keeps_settled_ = keep; }
+
+ private:
+  struct Slot {
+    RecordPtr record;  // null once settled
+    std::int64_t seq = 0;
+    unsigned open = 0;
+    std::uint64_t window = 0;
+  };
+  struct Stretch {
+    Window window;
+    bool done = false;
+    std::size_t records = 0;  // added and not yet behind the prefix
+  };
+
+  void advance();
+  void become_settled(Slot& slot);
+
+  std::deque<Slot> slots_;
+  Ordinal base_ = 0;  // ordinal of slots_.front()
+  std::deque<Stretch> stretches_;
+  std::uint64_t stretch_base_ = 0;
+  std::unordered_set<std::int64_t> ahead_at_start_;  // not read again yet
+  std::size_t bytes_ = 0;
+  std::size_t settled_ = 0;
+  Position prefix_;
+  bool moved_ = false;
+  bool keeps_settled_ = false;
+  std::vector<RecordPtr> newly_settled_;
+};
+
+}  // namespace outbox

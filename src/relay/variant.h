@@ -1,0 +1,36 @@
+// Variants: deliberately broken versions of the core. The simulator compiles the core once more with
+// OUTBOX_VARIANTS and shows that each of them is found (tests/simulation). In the product broken() is constant
+// false and costs nothing.
+#pragma once
+
+namespace outbox {
+
+enum class Variant {
+  none,
+  settle_before_confirm,    // a record counts as settled when it is published
+  no_key_gate,              // a second message of a key is in flight at a sink that does not keep order
+  park_without_followers,   // later messages of a parked key overtake it
+  release_out_of_order,     // a run of parked deliveries is queued from its end
+  position_past_unsettled,  // the position moves over a record that is not settled
+  probe_same_key,           // a half-open breaker probes with the same message for ever
+  not_due_blocks_key,       // what is not due yet holds the position
+  outage_charges,           // a destination's failure uses up the message's attempts
+  ahead_forgotten,          // what is settled past the position is not stored
+  known_ignored,            // a record read again after a restart is sent although its parked delivery was handled
+  client_death_reverses,    // what a dead client had in flight is queued in reverse
+  hold_ignored,             // messages pass a dead letter that holds its key
+  probe_leaks,              // a probe that ends without a verdict on the destination is never given back
+  cap_ignored,              // reading goes on at the cap of parked deliveries
+  retry_without_backoff,    // a failed message is due at once
+  facts_clear_key,          // an answer of the store clears a key that was parked meanwhile
+  restart_keeps_memory,     // after the database was lost, the core settles what it remembers
+};
+
+#ifdef OUTBOX_VARIANTS
+extern Variant g_variant;  // set by the test, before the core runs
+inline bool broken(Variant variant) { return g_variant == variant; }
+#else
+constexpr bool broken(Variant) { return false; }
+#endif
+
+}  // namespace outbox
