@@ -1,0 +1,2 @@
+drop function outbox_send(text, text, text, text, jsonb, uuid, timestamptz, bigint, integer);
+drop table outbox;
