@@ -93,10 +93,10 @@ create table outbox_relay (
   constraint outbox_relay_pkey primary key (name)
 ) with (fillfactor = 50);
 
--- What is older than N days: at `at`, no transaction with an id of `xmax` or above had begun. Thinned out to one a
+-- What is older than N days: at `at`, no transaction with an id of `next_xid` or above had begun. Thinned out to one a
 -- minute of the last day and one an hour before.
 create table outbox_clock (
-  at   timestamptz not null,
-  xmax xid8        not null,
+  at       timestamptz not null,
+  next_xid xid8        not null,
   constraint outbox_clock_pkey primary key (at)
 );
