@@ -1,0 +1,165 @@
+#include "source/poll/sqlite_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/log.h"
+#include "db/sqlite.h"
+#include "db/sqlite_table.h"
+#include "db/sqlite_time.h"
+
+namespace outbox {
+namespace {
+
+using db::Sqlite;
+using db::SqliteRows;
+
+class SqliteSource final : public Source {
+ public:
+  SqliteSource(const std::string& url, TableMapping mapping) : url_(url), mapping_(std::move(mapping)) {}
+
+  Result<void> open(const Position& start) override;
+  Result<Page> fetch(std::size_t max_records, std::size_t max_bytes) override;
+  bool repeats() const override { return false; }
+
+ private:
+  Result<void> connect();
+  Result<bool> anything_new();
+  std::shared_ptr<const Record> read(const SqliteRows& row, Time now) const;
+  void warn_of_time(std::int64_t seq, const char* field) const;
+
+  std::string url_;
+  TableMapping mapping_;
+  std::optional<Sqlite> file_;
+  std::optional<Sqlite::Identity> first_file_;
+  db::SqliteTable table_;
+  std::string select_;
+  std::int64_t cursor_ = 0;
+  std::vector<std::int64_t> ahead_;  // sorted
+  std::optional<std::int64_t> seen_version_;
+};
+
+Result<void> SqliteSource::connect() {
+  if (mapping_.sent_given && mapping_.sent != SentMode::keep) {
+    return Failure{FailureKind::invalid,
+                   "outbox.sent: mark and delete are not there on SQLite, where a write per message would fail the "
+                   "application's own transactions; use keep"};
+  }
+  auto file = db::sqlite_file(url_);
+  if (!file) return file.failure();
+  auto opened = db::open_application(*file, Sqlite::Mode::read);
+  if (!opened) return opened.failure();
+  if (first_file_ && opened->identity() != *first_file_) {
+    return Failure{
+        FailureKind::invalid,
+        fmt::format("sqlite {}: the file was replaced while the relay ran, and its position belongs to the old "
+                    "one; start outboxd again, it finds where both agree",
+                    *file)};
+  }
+  auto table = db::inspect_table(*opened, mapping_.table, mapping_.columns, mapping_.constants);
+  if (!table) return table.failure();
+  table_ = std::move(*table);
+  for (const auto& note : table_.notes) {
+    if (!first_file_) log::warn("what this table cannot promise", {{"note", note}});
+  }
+  select_ = fmt::format(
+      "SELECT {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {} FROM {} WHERE {} > ? ORDER BY {} LIMIT ?", table_.seq,
+      table_.column("id"), table_.column("aggregate_type"), table_.column("aggregate_id"), table_.column("type"),
+      table_.column("payload"), table_.column("headers"), table_.column("traceparent"), table_.column("created_at"),
+      table_.column("not_before"), table_.column("aggregate_version"), table_.column("schema_version"), table_.name,
+      table_.seq, table_.seq);
+  first_file_ = opened->identity();
+  file_.emplace(std::move(*opened));
+  return {};
+}
+
+Result<void> SqliteSource::open(const Position& start) {
+  file_.reset();
+  seen_version_.reset();
+  cursor_ = start.seq;
+  ahead_ = start.ahead;
+  std::sort(ahead_.begin(), ahead_.end());
+  return connect();
+}
+
+// Reads the version before the page: a commit in between is then seen by the next fetch, too.
+Result<bool> SqliteSource::anything_new() {
+  auto version = file_->integer("PRAGMA data_version");
+  if (!version) return version.failure();
+  if (seen_version_ && *version == *seen_version_) return false;
+  seen_version_ = *version;
+  return true;
+}
+
+Result<Page> SqliteSource::fetch(std::size_t max_records, std::size_t max_bytes) {
+  if (!file_) return Failure{FailureKind::unavailable, "sqlite: the source is not open"};
+  if (file_->replaced()) {
+    return Failure{
+        FailureKind::invalid,
+        fmt::format("sqlite {}: the file was replaced or removed while the relay ran; start outboxd again, it "
+                    "finds where to go on",
+                    file_->file())};
+  }
+  Page page;
+  page.database_now = db::sqlite_now();
+  auto fresh = anything_new();
+  if (!fresh) return fresh.failure();
+  if (!*fresh) return page;
+
+  auto rows = file_->query(select_, {cursor_, static_cast<std::int64_t>(max_records)});
+  if (!rows) return rows.failure();
+  std::size_t read_rows = 0;
+  std::size_t bytes = 0;
+  while (bytes < max_bytes || page.records.empty()) {
+    auto row = rows->next();
+    if (!row) return row.failure();
+    if (!*row) break;
+    ++read_rows;
+    cursor_ = rows->integer(0);
+    if (std::binary_search(ahead_.begin(), ahead_.end(), cursor_)) continue;
+    page.records.push_back(read(*rows, page.database_now));
+    bytes += page.records.back()->bytes();
+  }
+  page.full = read_rows == max_records || bytes >= max_bytes;
+  if (page.full) seen_version_.reset();
+  return page;
+}
+
+RecordPtr SqliteSource::read(const SqliteRows& row, Time now) const {
+  auto record = std::make_shared<Record>();
+  record->seq = row.integer(0);
+  // A table of somebody else's may let NULL in. Its row number is unique, and stays.
+  record->id = row.null(1) ? fmt::format("{}-{}", mapping_.table, record->seq) : std::string(row.text(1));
+  record->aggregate_type = row.text(2);
+  record->aggregate_id = row.text(3);
+  record->type = row.text(4);
+  record->key = make_key(record->aggregate_type, record->aggregate_id);
+  record->payload_null = row.null(5);
+  record->payload_json = row.type(5) != SqliteRows::Type::blob;
+  record->payload = row.text(5);
+  record->headers = row.text(6);
+  record->traceparent = row.text(7);
+  const auto created = db::read_sqlite_time(row, 8);
+  if (!created && !row.null(8)) warn_of_time(record->seq, "created_at");
+  record->created_at = created.value_or(now);
+  record->not_before = db::read_sqlite_time(row, 9);
+  if (!record->not_before && !row.null(9)) warn_of_time(record->seq, "not_before");
+  if (!row.null(10)) record->aggregate_version = row.integer(10);
+  if (!row.null(11)) record->schema_version = static_cast<std::int32_t>(row.integer(11));
+  return record;
+}
+
+void SqliteSource::warn_of_time(std::int64_t seq, const char* field) const {
+  log::every(10s, "sqlite_time:" + mapping_.table + field, log::Level::warn, "a time that cannot be read is left out",
+             {{"table", mapping_.table}, {"field", field}, {"seq", std::to_string(seq)}});
+}
+
+}  // namespace
+
+std::unique_ptr<Source> make_sqlite_source(const std::string& url, const TableMapping& mapping) {
+  return std::make_unique<SqliteSource>(url, mapping);
+}
+
+}  // namespace outbox

@@ -1,0 +1,24 @@
+// The poll source on SQLite: reads by the integer primary key.
+//
+// SQLite has one writer at a time, so keys of an AUTOINCREMENT column appear in commit order and a cursor misses
+// nothing: no row below it can show up later. A fetch while nothing was committed is one look at the WAL's index.
+//
+// It only reads, runs no checkpoint, and keeps no read transaction after fetch(), so that the application's own
+// checkpoints get through. The file has to be there and in WAL mode.
+//
+// fetch() and open() fail `invalid` once the application's file was replaced under its name while it was open: the
+// position belongs to the old one. A new take_over (a restart) finds where to go on.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "model/table.h"
+#include "source/source.h"
+
+namespace outbox {
+
+// `url` is sqlite:FILE. Opens nothing yet.
+std::unique_ptr<Source> make_sqlite_source(const std::string& url, const TableMapping& mapping);
+
+}  // namespace outbox

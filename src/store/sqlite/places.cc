@@ -1,0 +1,77 @@
+#include "store/sqlite/places.h"
+
+#include <charconv>
+
+#include "db/sqlite_table.h"
+
+namespace outbox {
+namespace {
+
+// A JSON array of integers, so that SQLite's json_each reads it, too.
+std::string write_ahead_set(const std::vector<std::int64_t>& ahead) {
+  std::string text = "[";
+  for (const auto seq : ahead) text.append(text.size() > 1 ? "," : "").append(std::to_string(seq));
+  return text + "]";
+}
+
+std::vector<std::int64_t> read_ahead_set(std::string_view text) {
+  std::vector<std::int64_t> ahead;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    std::int64_t seq = 0;
+    const auto [next, error] = std::from_chars(at, end, seq);
+    if (error == std::errc{}) ahead.push_back(seq);
+    at = error == std::errc{} ? next : at + 1;
+  }
+  return ahead;
+}
+
+}  // namespace
+
+Result<std::optional<Place>> Places::find(const std::string& sink) {
+  auto rows = state_.query(
+      db::with_prefix("SELECT epoch, seq, ahead, message_id FROM outbox_position WHERE sink = ?", prefix_), {sink});
+  if (!rows) return rows.failure();
+  auto row = rows->next();
+  if (!row) return row.failure();
+  if (!*row) return std::optional<Place>{};
+  Place place;
+  place.epoch = static_cast<std::uint64_t>(rows->integer(0));
+  place.position.seq = rows->integer(1);
+  place.position.ahead = read_ahead_set(rows->text(2));
+  if (!rows->null(3)) place.message_id = std::string(rows->text(3));
+  return std::optional{std::move(place)};
+}
+
+Result<void> Places::take(const std::string& sink, const std::string& relay, const Place& place, Time now) {
+  auto taken = state_.run(
+      db::with_prefix("INSERT INTO outbox_position (sink, epoch, relay, seq, message_id, ahead, updated_at) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (sink) DO UPDATE SET epoch = ?2, relay = ?3, "
+                      "seq = ?4, message_id = ?5, ahead = ?6, updated_at = ?7",
+                      prefix_),
+      {sink, static_cast<std::int64_t>(place.epoch), relay, place.position.seq, place.message_id,
+       write_ahead_set(place.position.ahead), now});
+  if (!taken) return taken.failure();
+  return {};
+}
+
+Result<bool> Places::move(const std::string& sink, std::uint64_t epoch, const Position& position,
+                          const std::optional<std::string>& message_id, Time now) {
+  auto moved = state_.run(
+      db::with_prefix("UPDATE outbox_position SET seq = ?, message_id = ?, ahead = ?, updated_at = ? "
+                      "WHERE sink = ? AND epoch = ?",
+                      prefix_),
+      {position.seq, message_id, write_ahead_set(position.ahead), now, sink, static_cast<std::int64_t>(epoch)});
+  if (!moved) return moved.failure();
+  return *moved == 1;
+}
+
+Result<bool> Places::owns(const std::string& sink, std::uint64_t epoch) {
+  auto found = state_.integer(db::with_prefix("SELECT 1 FROM outbox_position WHERE sink = ? AND epoch = ?", prefix_),
+                              {sink, static_cast<std::int64_t>(epoch)});
+  if (!found) return found.failure();
+  return found->has_value();
+}
+
+}  // namespace outbox

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "db/sqlite_time.h"
+#include "store/sqlite/operations.h"
+#include "store/sqlite/parked.h"
+#include "store/sqlite/places.h"
+
+namespace outbox {
+namespace {
+
+constexpr std::int64_t kCountedRows = 10'000;
+
+Result<SinkStatus> sink_status(const SqliteFiles& files, const std::string& sink) {
+  SinkStatus status;
+  ParkedTable parked(files.state, files.prefix);
+  auto parking = parked.parking(sink);
+  if (!parking) return parking.failure();
+  status.parked = parking->counts;
+  auto oldest = files.state.integer(
+      db::with_prefix("SELECT min(created_at) FROM outbox_delivery WHERE sink = ? AND state = 'waiting'", files.prefix),
+      {sink});
+  if (!oldest) return oldest.failure();
+  if (*oldest) status.oldest_waiting = Time(Duration(**oldest));
+  auto error = files.state.text(
+      db::with_prefix("SELECT last_error FROM outbox_delivery WHERE sink = ? AND state IN ('waiting', 'dead') AND "
+                      "last_error <> '' ORDER BY updated_at DESC LIMIT 1",
+                      files.prefix),
+      {sink});
+  if (!error) return error.failure();
+  status.last_error = error->value_or("");
+  return status;
+}
+
+// Everything behind the slowest sink. What a sink has settled ahead of its position counts as sent only when there is
+// no other sink.
+Result<void> count_unsent(const SqliteFiles& files, const std::vector<Feed>& feeds, StoreStatus& status) {
+  Places places(files.state, files.prefix);
+  std::optional<Position> slowest;
+  for (const auto& feed : feeds) {
+    auto place = places.find(feed.name);
+    if (!place) return place.failure();
+    Position position;
+    if (*place) {
+      position = (*place)->position;
+    } else if (!feed.from_beginning) {
+      continue;
+    }
+    if (!slowest || position.seq < slowest->seq) slowest = position;
+  }
+  if (!slowest) return {};
+  std::vector<std::int64_t> ahead = feeds.size() == 1 ? slowest->ahead : std::vector<std::int64_t>{};
+
+  auto rows = files.application.query(fmt::format("SELECT {0}, {1} FROM {2} WHERE {0} > ? ORDER BY {0} LIMIT ?",
+                                                  files.table.seq, files.table.column("created_at"), files.table.name),
+                                      {slowest->seq, kCountedRows + 1});
+  if (!rows) return rows.failure();
+  while (true) {
+    auto row = rows->next();
+    if (!row) return row.failure();
+    if (!*row) break;
+    if (std::find(ahead.begin(), ahead.end(), rows->integer(0)) != ahead.end()) continue;
+    if (status.unsent == kCountedRows) {
+      status.unsent_is_capped = true;
+      break;
+    }
+    ++status.unsent;
+    if (!status.oldest_unsent) status.oldest_unsent = db::read_sqlite_time(*rows, 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> write_heartbeat(db::Sqlite& state, const std::string& prefix, const Heartbeat& beat, Time now) {
+  // A relay that was stopped and beats again has started anew.
+  auto written =
+      state.run(db::with_prefix(
+                    "INSERT INTO outbox_relay (name, started_at, seen_at, stopped, sinks) VALUES (?1, ?2, ?2, ?3, ?4) "
+                    "ON CONFLICT (name) DO UPDATE SET started_at = CASE WHEN stopped = 1 AND ?3 = 0 THEN ?2 ELSE "
+                    "started_at END, seen_at = ?2, stopped = ?3, sinks = ?4",
+                    prefix),
+                {beat.relay, now, int{beat.stopping}, beat.sinks_json});
+  if (!written) return written.failure();
+  return {};
+}
+
+Result<StoreStatus> read_status(const SqliteFiles& files, const std::vector<Feed>& feeds, Time now) {
+  StoreStatus status;
+  status.database_now = now;
+  for (const auto& feed : feeds) {
+    for (const auto& sink : feed.sinks) {
+      auto read = sink_status(files, sink);
+      if (!read) return read.failure();
+      status.sinks.emplace(sink, std::move(*read));
+    }
+  }
+  auto counted = count_unsent(files, feeds, status);
+  if (!counted) return counted.failure();
+
+  auto rows = files.state.query(db::with_prefix(
+      "SELECT name, started_at, seen_at, stopped, sinks FROM outbox_relay ORDER BY name", files.prefix));
+  if (!rows) return rows.failure();
+  while (true) {
+    auto row = rows->next();
+    if (!row) return row.failure();
+    if (!*row) break;
+    status.relays.push_back(
+        {std::string(rows->text(0)), rows->time(1), rows->time(2), rows->integer(3) != 0, std::string(rows->text(4))});
+  }
+  return status;
+}
+
+}  // namespace outbox
