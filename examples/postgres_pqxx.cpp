@@ -47,12 +47,16 @@ int main(int argc, char** argv) try {
     setup.commit();
   }
   const auto messages = order_messages();
-  for (int attempt = 1;; ++attempt) try {
+  for (int attempt = 1;; ++attempt) {
+    try {
       place_order(connection, messages);
       return 0;
+    } catch (const pqxx::in_doubt_error&) {  // the connection broke during COMMIT
+      if (attempt == 3) throw;
     } catch (const outbox::Error& error) {
       if (!error.retryable() || attempt == 3) throw;
     }
+  }
 } catch (const std::exception& error) {
   std::cerr << error.what() << '\n';
   return 1;

@@ -1,0 +1,100 @@
+// JSON texts for tests: the unit test judges them, the integration test compares the verdicts with PostgreSQL's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace outbox::client {
+
+inline const std::vector<std::string> kJson = {
+    "null",
+    "true",
+    " false\r\n",
+    "0",
+    "-0",
+    "-12.50e+3",
+    "1E5",
+    "1e400",
+    "123456789012345678901234567890.1234567890",
+    R"("")",
+    R"("\"\\\/\b\f\n\r\t")",
+    R"("\ud83d\ude00 \u00e4")",
+    "\"\xc3\xa4\xf0\x9f\x98\x80\x7f\"",
+    "[]",
+    "{}",
+    " [ ] ",
+    "[[],{},[{}]]",
+    R"({"zebra":1,"alpha":2,"bb":3,"a":4,"a":5})",
+    "\t{ \"a\" : [ 1 , 2 , { \"b\" : null } ] , \"c\" : {} }\n",
+    R"({"":""})",
+};
+
+inline const std::vector<std::string> kJsonButNotJsonb = {
+    R"({"s":"a\u0000b"})", R"("\ud83d")", R"("\ude00")", R"("\ud83dx")",           R"("\ud83d\ud83d")",
+    R"("\ude00\ud83d")",   "1e400000",    "1e-400000",   "1e99999999999999999999", std::string(140'000, '9'),
+};
+
+inline const std::vector<std::string> kNotJson = {
+    "",
+    " ",
+    "nul",
+    "nulll",
+    "True",
+    "tru e",
+    "NaN",
+    "Infinity",
+    "01",
+    "-",
+    "+1",
+    ".5",
+    "1.",
+    "1.e3",
+    "1e",
+    "1e+",
+    "0x10",
+    "1a",
+    "--1",
+    "'a'",
+    "\"",
+    "\"a",
+    "\"\\",
+    R"("\x41")",
+    R"("\u12")",
+    R"("\u12g4")",
+    R"("\U0041")",
+    "\"a\nb\"",
+    std::string("\"a\0b\"", 5),
+    std::string("1\0", 2),
+    std::string("\0", 1),
+    "\"\xff\"",
+    "\"\xc3\"",
+    "\"\xed\xa0\x80\"",
+    "\xef\xbb\xbf{}",
+    "[",
+    "]",
+    "[1",
+    "[1,]",
+    "[,1]",
+    "[1 2]",
+    "[1}",
+    "{",
+    "}",
+    "{]",
+    R"({"a"})",
+    R"({"a":})",
+    R"({"a":1,})",
+    R"({"a":1 "b":2})",
+    R"({a:1})",
+    R"({1:1})",
+    R"({"a":1]})",
+    R"({"a":1}})",
+    "[] []",
+    "1 2",
+    "// note\n1",
+    "/* note */ 1",
+    "\\u0031",
+    "\xc2\xa0"
+    "1",
+};
+
+}  // namespace outbox::client
