@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -28,7 +29,7 @@ enum class OptionType {
 struct Option {
   std::string_view name;  // dots nest: "timeout.connect"
   OptionType type;
-  std::string_view fallback;  // as it would be written in the file; "" with `required` false: unset
+  std::string_view fallback;  // as it would be written in the file; "" : unset; of a required option: an example
   std::string_view help;      // one sentence for the reference page
   bool required = false;
   std::string_view choices = {};  // "a|b|c"
@@ -38,8 +39,9 @@ struct Option {
 
 using OptionTable = std::span<const Option>;
 
-// The values of one component, parsed and checked against its table: every option with a fallback has a value. Asking
-// for a name that is not in the table, or by another type, is a broken invariant.
+// The values of one component, parsed and checked against its table: every option with a fallback has a value. What was
+// not given and has no fallback is an empty text, list or map; ask has() before a number. Asking for a name that is not
+// in the table, or by another type, is a broken invariant.
 class Values {
  public:
   bool has(std::string_view name) const;
@@ -58,10 +60,19 @@ class Values {
     std::vector<std::string> list;
     std::map<std::string, std::string> map;
   };
-  void set(std::string_view name, Value value);
+  void declare(std::string_view name, OptionType type);
+  void set(std::string_view name, Value value);  // of a declared option
 
  private:
-  std::map<std::string, Value, std::less<>> values_;
+  struct Entry {
+    OptionType type = OptionType::text;
+    bool given = false;
+    Value value;
+  };
+  const Entry& entry(std::string_view name, std::initializer_list<OptionType> types) const;
+  const Value& number_entry(std::string_view name, OptionType type) const;
+
+  std::map<std::string, Entry, std::less<>> entries_;
 };
 
 // Parses option texts (as in the file) against a table: for tests and for flags. Aborts the test by a thrown

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/time.h"
 #include "config/options.h"
 #include "model/table.h"
@@ -48,6 +49,11 @@ struct AdminSettings {
   std::string listen;  // host:port; empty: none
 };
 
+struct LogSettings {
+  log::Level level = log::Level::info;
+  log::Format format = log::Format::logfmt;
+};
+
 struct Settings {
   std::string database;  // URL: postgresql://… or sqlite:FILE; secret (may hold a password)
   TableMapping outbox;
@@ -56,6 +62,7 @@ struct Settings {
   std::vector<SinkSettings> sinks;
   std::vector<RouteSettings> routes;
   AdminSettings admin;
+  LogSettings log;
   Duration drain_timeout{10s};  // SIGTERM: how long what is in flight may take
 };
 

@@ -1,0 +1,197 @@
+// The part of SettingsReader that reads sinks and routes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+#include "config/sections.h"
+#include "config/settings_reader.h"
+
+namespace outbox::config {
+
+namespace {
+
+constexpr std::string_view kNoSink = "none";
+
+std::vector<std::string> kind_names(std::span<const SinkKind> kinds) {
+  std::vector<std::string> names;
+  for (const SinkKind& kind : kinds) names.emplace_back(kind.name);
+  return names;
+}
+
+std::vector<Option> joined(OptionTable first, OptionTable second) {
+  std::vector<Option> all(first.begin(), first.end());
+  all.insert(all.end(), second.begin(), second.end());
+  return all;
+}
+
+Option address_row(std::string_view name) {
+  return {.name = name, .type = OptionType::text, .fallback = "", .help = ""};
+}
+
+// `aggregate_type` and `type` of a earlier route take everything that a later one of the same sink would.
+bool covers(const RouteSettings& earlier, const RouteSettings& later) {
+  return earlier.sink == later.sink && (!earlier.aggregate_type || earlier.aggregate_type == later.aggregate_type) &&
+         (!earlier.type || earlier.type == later.type);
+}
+
+}  // namespace
+
+std::string check_address(const std::string& address) {
+  const std::vector<std::string> fields(message_fields().begin(), message_fields().end());
+  for (std::size_t open = address.find('{'); open != std::string::npos; open = address.find('{', open + 1)) {
+    const auto close = address.find('}', open);
+    if (close == std::string::npos) return fmt::format("'{}' has a {{ that is not closed", address);
+    const std::string field = address.substr(open + 1, close - open - 1);
+    if (std::find(fields.begin(), fields.end(), field) != fields.end()) continue;
+    return fmt::format("'{{{}}}' is not a field of a message; {} are", field, join(fields, ", "));
+  }
+  return {};
+}
+
+void SettingsReader::read_sinks(const YamlNode* node) {
+  if (node == nullptr || node->kind != YamlNode::Kind::map || node->entries.empty()) {
+    problems_.error(node == nullptr ? 0 : node->line, "sinks",
+                    "is missing or empty: name at least one sink, like events: { type: kafka, brokers: "
+                    "[ localhost:9092 ] }");
+    return;
+  }
+  for (const auto& [name, sink] : node->entries) {
+    sink_names_.insert(name);
+    const std::size_t errors = problems_.errors();
+    read_sink(name, sink);
+    if (problems_.errors() > errors) broken_sinks_.insert(name);
+  }
+}
+
+void SettingsReader::check_sink_name(const std::string& name, int line) {
+  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  });
+  if (name.empty() || name.size() > 64 || !plain) {
+    problems_.error(line, "sinks." + name, "a sink's name is 1 to 64 letters, digits, '_', '-' and '.'");
+  } else if (name == kNoSink) {
+    problems_.error(line, "sinks.none", "none is the route to nowhere; give the sink another name");
+  }
+}
+
+void SettingsReader::read_sink(const std::string& name, const YamlNode& node) {
+  const std::string path = "sinks." + name;
+  check_sink_name(name, node.line);
+  const YamlNode* type = node.find("type");
+  const SinkKind* kind = type == nullptr ? nullptr : find_kind(type->scalar);
+  if (kind == nullptr) {
+    const auto names = kind_names(kinds_);
+    const std::string guess = type == nullptr ? "" : nearest(type->scalar, names);
+    problems_.error(type == nullptr ? node.line : type->line, path + ".type",
+                    fmt::format("{}; one of {} is expected{}", type == nullptr ? "is missing" : "names no kind of sink",
+                                join(names, ", "), guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)));
+    return;
+  }
+  const std::size_t errors = problems_.errors();
+  const auto table = joined(sink_options(), kind->options);
+  SinkSettings sink;
+  sink.name = name;
+  sink.type = kind->name;
+  sink.options = reader_.read(node, table, path);
+  const Values& values = sink.options;
+  sink.retry = merge_retry(values, retry_, "retry.", node.line, path + ".retry");
+  sink.breaker = merge_breaker(values, breaker_, "breaker.", node.line, path + ".breaker");
+  sink.from_beginning = values.text("from") == "beginning";
+  if (values.has("parked_max")) sink.parked_max = values.integer("parked_max");
+  if (problems_.errors() == errors && kind->check) {
+    if (const auto checked = kind->check(name, values); !checked) {
+      problems_.error(node.line, path, checked.failure().what);
+    }
+  }
+  settings_.sinks.push_back(std::move(sink));
+}
+
+void SettingsReader::read_routes(const YamlNode* node) {
+  if (node == nullptr || node->kind != YamlNode::Kind::sequence || node->items.empty()) {
+    problems_.error(node == nullptr ? 0 : node->line, "routes",
+                    "is missing or empty: a list of routes is expected, like - { sink: events }");
+    return;
+  }
+  for (std::size_t i = 0; i < node->items.size(); ++i) read_route(node->items[i], fmt::format("routes[{}]", i));
+  check_routes(*node);
+}
+
+std::optional<std::string> SettingsReader::route_sink(const YamlNode& node) const {
+  const YamlNode* sink = node.find("sink");
+  if (sink == nullptr || sink->kind != YamlNode::Kind::scalar) return std::nullopt;
+  return sink->scalar;
+}
+
+void SettingsReader::read_route(const YamlNode& node, const std::string& path) {
+  const auto name = route_sink(node);
+  const SinkSettings* sink = name ? find_sink(*name) : nullptr;
+  const SinkKind* kind = sink == nullptr ? nullptr : find_kind(sink->type);
+  std::vector<Option> table(route_options().begin(), route_options().end());
+  for (const SinkKind& each : kinds_) {
+    const bool fits = kind == nullptr || kind == &each;
+    const bool there =
+        std::any_of(table.begin(), table.end(), [&](const Option& o) { return o.name == each.address_option; });
+    if (fits && !there && !each.address_option.empty()) table.push_back(address_row(each.address_option));
+  }
+  const Values values = reader_.read(node, table, path);
+  if (!name) return;
+
+  RouteSettings route;
+  route.sink = *name;
+  route.owner = values.text("owner");
+  if (values.has("aggregate_type")) route.aggregate_type = values.text("aggregate_type");
+  if (values.has("type")) route.type = values.text("type");
+  route.dead_letter_holds_key = values.has("dead_letters.key") ? values.text("dead_letters.key") == "hold" : holds_key_;
+  if (values.has("retry.base") || values.has("retry.cap") || values.has("retry.attempts")) {
+    route.retry = merge_retry(values, sink == nullptr ? retry_ : sink->retry, "retry.", node.line, path + ".retry");
+  }
+  if (sink != nullptr && kind != nullptr && !broken_sinks_.contains(*name)) {
+    route.address = route_address(values, *kind, *sink, node, path);
+  } else if (*name != kNoSink && !sink_names_.contains(*name)) {
+    const std::vector<std::string> names(sink_names_.begin(), sink_names_.end());
+    const std::string guess = nearest(*name, names);
+    problems_.error(
+        node.line, path + ".sink",
+        fmt::format("'{}' is not a sink of this file{}", *name,
+                    guess.empty() ? "; name one of sinks, or none" : fmt::format("; did you mean '{}'?", guess)));
+  }
+  settings_.routes.push_back(std::move(route));
+}
+
+std::string SettingsReader::route_address(const Values& values, const SinkKind& kind, const SinkSettings& sink,
+                                          const YamlNode& node, const std::string& path) {
+  const std::string key(kind.address_option);
+  const bool given = !key.empty() && values.has(key);
+  std::string address = given ? values.text(key) : kind.default_address(sink.options);
+  if (std::string wrong = check_address(address); given && !wrong.empty()) {
+    problems_.error(node.line, path + "." + key, unless_hidden(node, key, address, std::move(wrong)));
+  } else if (!wrong.empty()) {
+    problems_.error(node.line, path, fmt::format("the address that sink {} gives has an unknown {{field}}", sink.name));
+  } else if (address.empty()) {
+    problems_.error(node.line, path + "." + key, fmt::format("is missing: sink {} has to know where to", sink.name));
+  }
+  return address;
+}
+
+void SettingsReader::check_routes(const YamlNode& node) {
+  const auto& routes = settings_.routes;
+  if (problems_.has_errors()) return;
+  for (std::size_t later = 0; later < routes.size(); ++later) {
+    for (std::size_t earlier = 0; earlier < later; ++earlier) {
+      if (!covers(routes[earlier], routes[later])) continue;
+      problems_.warning(
+          node.items[later].line, fmt::format("routes[{}]", later),
+          fmt::format("never matches: routes[{}] takes the same messages to {} first", earlier, routes[later].sink));
+      break;
+    }
+  }
+  for (const SinkSettings& sink : settings_.sinks) {
+    const bool used =
+        std::any_of(routes.begin(), routes.end(), [&](const RouteSettings& r) { return r.sink == sink.name; });
+    if (!used) problems_.warning(0, "sinks." + sink.name, "no route names this sink: it gets nothing");
+  }
+}
+
+}  // namespace outbox::config
