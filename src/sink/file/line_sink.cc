@@ -1,15 +1,11 @@
 #include "sink/file/line_sink.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <condition_variable>
 #include <deque>
-#include <map>
 #include <mutex>
-#include <optional>
 #include <thread>
 
+#include "sink/block_sigpipe.h"
 #include "sink/file/batch_writer.h"
 
 namespace outbox::file {
@@ -19,14 +15,6 @@ constexpr auto kReopenPatience = 1s;
 
 Outcome closed() { return unknown("closed", "the sink was closed before the message was written"); }
 Outcome dead() { return client_dead("behind_failed", "an earlier batch could not be written; sent again in order"); }
-
-// A write to a pipe without a reader is to fail, not to end the process.
-void ignore_broken_pipes() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
 
 class LineSink : public Sink {
  public:
@@ -75,7 +63,7 @@ class LineSink : public Sink {
 
  private:
   void run() {
-    ignore_broken_pipes();
+    block_sigpipe();
     BatchWriter writer(open_output_, stop_);
     bool alive = true;
     for (;;) {
