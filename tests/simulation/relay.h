@@ -1,0 +1,107 @@
+// Relay: one simulated relay process: a Core with its source, clients and threads' worth of outstanding calls. It does
+// in virtual time what relay/runner does with threads: carries the core's commands out and reports what came of them.
+// It can be paused (SIGSTOP), crash at any moment, or be overtaken by another relay without noticing.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "relay/core.h"
+#include "sim_sink.h"
+#include "sim_source.h"
+#include "sim_store.h"
+
+namespace outbox::sim {
+
+class Relay {
+ public:
+  struct World {
+    const Scenario& scenario;
+    const Faults& faults;
+    const bool& store_down;
+    Loop& loop;
+    Dice& dice;
+    Witness& witness;
+    Trace& trace;
+    Database& database;
+    SimStore& store;
+    std::vector<std::unique_ptr<FarEnd>>& far_ends;
+  };
+  Relay(World world, int number);
+
+  // Takes the feed over, however often it has to try, and begins.
+  void start();
+  void crash();
+  void pause(Duration duration);
+  void kill_client(std::size_t sink) { clients_[sink]->die(); }
+  void stop();
+  void drain();
+
+  bool alive() const { return alive_; }
+  bool started() const { return core_ != nullptr; }
+  bool finished() const { return finished_; }
+  bool stale() const { return epoch_ != world_.store.epoch(); }
+  std::size_t in_flight() const;
+  // Names the core's memory: what an earlier one was told does not count.
+  int life() const { return number_ * 1000 + life_; }
+  // Every breaker is closed and nothing is in flight or queued.
+  bool at_rest() const;
+  std::string state() const;
+
+ private:
+  struct Listener final : CompletionListener {
+    Listener(Relay& r, std::size_t s) : relay(r), sink(s) {}
+    void completed(std::vector<Completion> completions) override { relay.completed(sink, std::move(completions)); }
+    Relay& relay;
+    std::size_t sink;
+  };
+
+  // Runs `event` when the process is awake, then carries out what the core asks for. Nothing if it has crashed.
+  void event(std::function<void()> event);
+  // A call to the database: `effect` there, `answer(result)` here, and every way in which that goes wrong.
+  using Answer = std::function<void(const Result<void>& result)>;
+  void call(Time& thread_free, std::function<void()> effect, Answer answer);
+  void take_over();
+  void open_source(const FeedState& state);
+  void completed(std::size_t sink, std::vector<Completion> completions);
+
+  void carry_out();
+  void publish(const Commands::Publish& publish);
+  void fetch(const Commands::Fetch& fetch);
+  void settle(SettleBatch batch);
+  void facts(const Commands::Facts& facts);
+  void due(const Commands::Due& due);
+  void reopen(std::size_t sink);
+  void restart();
+  void wake(Time at);
+  void check_memory();
+
+  World world_;
+  int number_;
+  std::string name_;
+  bool alive_ = true;
+  bool finished_ = false;
+  bool fenced_ = false;
+  std::uint64_t epoch_ = 0;
+  Time paused_until_{};
+  Time store_free_{};  // when the store's thread is done with what it does now
+  Time source_free_{};
+  Time wake_at_ = kNever;
+  std::uint64_t wake_order_ = 0;
+  int idle_ticks_ = 0;
+  int life_ = 0;  // of the core's memory: a restart begins another
+  bool fetching_ = false;
+  bool settling_ = false;
+  bool asking_facts_ = false;
+  bool asking_due_ = false;
+  std::string in_doubt_;  // the batch that has to be repeated unchanged
+
+  std::unique_ptr<Core> core_;
+  SimSource source_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<std::unique_ptr<SimSink>> clients_;
+};
+
+}  // namespace outbox::sim

@@ -1,0 +1,152 @@
+#include "scenario.h"
+
+#include <fmt/format.h>
+
+#include "dice.h"
+
+namespace outbox::sim {
+
+namespace {
+
+void draw_sinks(Scenario& s, Dice& dice) {
+  const int count = s.mode == Mode::mark && dice.chance(0.7) ? 2 : 1;
+  for (int i = 0; i < count; ++i) {
+    SinkPlan plan;
+    plan.name = std::string(1, static_cast<char>('A' + i));
+    plan.kind = static_cast<SinkKind>(dice.between(0, 2));
+    plan.window_messages = static_cast<std::size_t>(dice.between(1, 12));
+    plan.payload_max = dice.chance(0.5) ? 200 : 0;
+    s.sinks.push_back(plan);
+
+    CoreSink sink;
+    sink.name = plan.name;
+    sink.capabilities.pipelines_key = plan.kind != SinkKind::one_per_key;
+    sink.capabilities.window_messages = plan.window_messages;
+    sink.capabilities.payload_max = plan.payload_max;
+    sink.retry = {dice.between(Duration(20ms), Duration(200ms)), Duration(1s), dice.between(2, 6)};
+    sink.breaker = {dice.between(1, 5), dice.between(Duration(50ms), Duration(500ms)), Duration(2s)};
+    sink.parked_max = static_cast<std::size_t>(dice.chance(0.3) ? dice.between(1, 15) : 1000);
+    s.options.sinks.push_back(sink);
+    s.options.feed.sinks.push_back(plan.name);
+  }
+}
+
+// Types: "t0".. are routed, each to a destination of its own or all to one; "quiet" is routed to none; "lost" nowhere.
+void draw_routes(Scenario& s, Dice& dice) {
+  const int types = dice.between(1, 3);
+  for (int i = 0; i < types; ++i) s.types.push_back("t" + std::to_string(i));
+  for (const auto& sink : s.sinks) {
+    Route route;
+    route.sink = sink.name;
+    route.address = dice.chance(0.7) ? "to.{aggregate_type}" : "to.all";
+    route.owner = "team";
+    route.dead_letter_holds_key = dice.chance(0.4);
+    for (int i = 0; i < types; ++i) {
+      if (i > 0 && dice.chance(0.15)) continue;
+      Route each = route;
+      each.aggregate_type = s.types[static_cast<std::size_t>(i)];
+      if (dice.chance(0.3)) each.dead_letter_holds_key = !each.dead_letter_holds_key;
+      if (dice.chance(0.2)) each.retry = RetryPolicy{Duration(50ms), Duration(500ms), dice.between(1, 4)};
+      s.routes.push_back(each);
+    }
+  }
+  if (dice.chance(0.2)) {
+    s.types.push_back("quiet");
+    Route none;
+    none.sink = "none";
+    none.aggregate_type = "quiet";
+    s.routes.push_back(none);
+  }
+  if (dice.chance(0.2)) s.types.push_back("lost");
+}
+
+void draw_sizes(Scenario& s, Dice& dice) {
+  s.keys = static_cast<int>(s.types.size()) * dice.between(1, 4);
+  s.transactions = dice.between(5, 45);
+  s.messages_max = dice.between(1, 5);
+  s.rolls_back = dice.between(0, 30) / 100.0;
+  s.stays_open = dice.between(0, 40) / 100.0;
+  s.takes_xid_early = dice.between(0, 80) / 100.0;
+  s.poison = dice.chance(0.5) ? dice.between(1, 8) / 100.0 : 0;
+  s.always_500 = dice.chance(0.4) ? dice.between(1, 5) / 100.0 : 0;
+  s.not_due = dice.chance(0.4) ? dice.between(1, 10) / 100.0 : 0;
+  s.too_large = dice.chance(0.3) ? 0.03 : 0;
+  s.chaos = dice.between(Duration(2s), Duration(8s));
+  s.delay_max = dice.between(Duration(1ms), Duration(40ms));
+
+  auto& o = s.options;
+  o.page_records = static_cast<std::size_t>(dice.between(1, 12));
+  o.window_records = static_cast<std::size_t>(dice.between(2, 40));
+  o.window_bytes = dice.chance(0.3) ? static_cast<std::size_t>(dice.between(1500, 10000)) : 16u << 20;
+  o.page_bytes = dice.chance(0.3) ? static_cast<std::size_t>(dice.between(1000, 4000)) : 4u << 20;
+  o.ahead_max = static_cast<std::size_t>(dice.between(1, 30));
+  o.poll_idle = dice.between(Duration(50ms), Duration(200ms));
+}
+
+int few(Dice& dice, double chance, int most) { return dice.chance(chance) ? dice.between(1, most) : 0; }
+
+void draw_faults(Scenario& s, Dice& dice) {
+  if (dice.chance(0.12)) return;  // a calm run: not one duplicate is allowed
+  const double scale = dice.between(0, 10) / 10.0;
+  auto& f = s.faults;
+  f.call_fails = dice.chance(0.5) ? 0.10 * scale : 0;
+  f.call_in_doubt = dice.chance(0.5) ? 0.10 * scale : 0;
+  f.call_hangs = dice.chance(0.3) ? 0.02 * scale : 0;
+  f.message_fails = dice.chance(0.6) ? 0.15 * scale : 0;
+  f.confirmation_lost = dice.chance(0.4) ? 0.08 * scale : 0;
+  f.client_dies = dice.chance(0.4) ? 0.03 * scale : 0;
+  auto& e = s.events;
+  e.crashes = few(dice, 0.6, 4);
+  e.take_overs = few(dice, 0.4, 2);
+  e.pauses = few(dice, 0.3, 2);
+  e.sink_outages = few(dice, 0.3, 2);
+  e.destination_outages = few(dice, 0.4, 3);
+  e.store_outages = few(dice, 0.3, 2);
+  e.operator_actions = few(dice, 0.5, 6);
+}
+
+}  // namespace
+
+Scenario draw_scenario(std::uint64_t seed) {
+  Dice dice(seed * 0x9E3779B97F4A7C15u + 1);
+  Scenario s;
+  s.seed = seed;
+  s.mode = std::vector{Mode::snapshot, Mode::snapshot, Mode::cursor, Mode::mark, Mode::mark}[dice.next() % 5];
+  s.shares_seq = dice.chance(0.5);
+  draw_sinks(s, dice);
+  draw_routes(s, dice);
+  draw_sizes(s, dice);
+  draw_faults(s, dice);
+  s.events.retentions = few(dice, 0.5, 4);
+  s.ends_with_drain = dice.chance(0.5);
+  s.options.feed.positions = s.mode != Mode::mark;
+  s.options.feed.name = s.mode == Mode::mark ? "*" : s.sinks[0].name;
+  s.options.source_repeats = s.mode == Mode::mark;
+  return s;
+}
+
+std::string Scenario::summary() const {
+  constexpr const char* kModes[] = {"snapshot", "cursor", "mark"};
+  constexpr const char* kKinds[] = {"one per key", "pipelined", "pipelined, fragile"};
+  std::string text = fmt::format("seed {} · {} mode · {} transactions over {} keys · page {} window {} ahead {}", seed,
+                                 kModes[static_cast<int>(mode)], transactions, keys, options.page_records,
+                                 options.window_records, options.ahead_max);
+  for (std::size_t i = 0; i < sinks.size(); ++i) {
+    const auto& sink = options.sinks[i];
+    text += fmt::format("\n  sink {}: {}, {} unconfirmed at most, {} attempts, breaker after {}, parked at most {}",
+                        sinks[i].name, kKinds[static_cast<int>(sinks[i].kind)], sinks[i].window_messages,
+                        sink.retry.attempts, sink.breaker.failures, sink.parked_max);
+  }
+  for (const auto& route : routes) {
+    text += fmt::format("\n  route {} → {} {}{}{}", route.aggregate_type.value_or("*"), route.sink, route.address,
+                        route.dead_letter_holds_key ? ", dead letters hold their key" : "",
+                        route.retry ? fmt::format(", {} attempts", route.retry->attempts) : "");
+  }
+  return text + fmt::format(
+                    "\n  {} crashes, {} take-overs, {} pauses, {}+{} outages of sink and destinations, {} of the "
+                    "store, {} operator actions",
+                    events.crashes, events.take_overs, events.pauses, events.sink_outages, events.destination_outages,
+                    events.store_outages, events.operator_actions);
+}
+
+}  // namespace outbox::sim

@@ -1,0 +1,80 @@
+// SimStore: the relay's side tables in memory, with the meaning that store/store.h gives them. Every call takes effect
+// at once and never fails but for the fence; delays, failures and doubt are the driver's (relay.h).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "database.h"
+#include "store/store.h"
+#include "witness.h"
+
+namespace outbox::sim {
+
+class SimStore final : public Store {
+ public:
+  struct Row {
+    std::int64_t row = 0;
+    int message = 0;
+    std::string sink;
+    std::string key;
+    DeliveryState state = DeliveryState::waiting;  // settled: done, a tombstone
+    std::int64_t ord = 0;
+    int attempts = 0;
+    Time next_attempt{};
+    bool charged = false;
+    bool not_due = false;
+    bool holds_key = false;
+    std::string reason;
+    int version = 1;  // of the payload; an edit raises it
+    int replays = 0;
+  };
+
+  SimStore(const Scenario& scenario, Database& database, Loop& loop, Witness& witness, Trace& trace);
+
+  Result<FeedState> take_over(const Feed& feed, const std::string& relay) override;
+  Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) override;
+  Result<std::vector<ParkedRun>> due(const std::string& sink, std::size_t max_keys, std::size_t run_max,
+                                     const std::vector<std::string>& except) override;
+  Result<Parking> parking(const std::string& sink) override;
+  Result<PageFacts> page_facts(const std::string& sink, const std::vector<std::string>& keys,
+                               const std::vector<std::string>& message_ids) override;
+  Result<void> heartbeat(const Heartbeat&) override { return {}; }
+  Result<StoreStatus> status(const std::vector<Feed>&) override { return StoreStatus{}; }
+  Result<std::int64_t> prune(const std::vector<Feed>& feeds, const Retention& retention, std::int64_t max_rows,
+                             bool dry_run) override;
+
+  // The operator's hand.
+  void discard(Row& row);
+  void requeue(Row& row, bool edited);
+
+  std::vector<Row>& rows() { return rows_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  const Row* find(int message, const std::string& sink) const;
+  const Position& position() const { return position_; }
+  std::uint64_t epoch() const { return epoch_; }
+  // The stream will not bring the message again.
+  bool passed(const Message& message) const;
+
+ private:
+  void park(const Park& park);
+  void update(const ParkedUpdate& update);
+  void drop_passed_tombstones();
+  bool waits_for_its_time(const Row& row) const;
+  std::vector<const Row*> of_key(const std::string& sink, const std::string& key) const;
+  // The rows of one key that may be tried now, in ord.
+  std::vector<const Row*> triable(const std::vector<const Row*>& rows) const;
+
+  const Scenario& scenario_;
+  Database& database_;
+  Loop& loop_;
+  Witness& witness_;
+  Trace& trace_;
+  std::vector<Row> rows_;  // in ord
+  std::int64_t next_row_ = 1;
+  std::uint64_t epoch_ = 0;
+  Position position_;
+};
+
+}  // namespace outbox::sim

@@ -1,0 +1,266 @@
+#include "simulation.h"
+
+#include <algorithm>
+
+#include "checker.h"
+
+namespace outbox::sim {
+
+namespace {
+
+constexpr std::uint64_t kStepsMax = 500'000;
+constexpr Duration kHealedMax{180s};  // of virtual time, for all that is left to do
+constexpr Duration kCloseMax{60s};
+constexpr Duration kTend{500ms};
+
+}  // namespace
+
+Simulation::Simulation(Scenario scenario, Trace::Mode trace)
+    : scenario_(std::move(scenario)),
+      faults_(scenario_.faults),
+      trace_(loop_, trace),
+      dice_(scenario_.seed ^ 0xD1CE),
+      database_(scenario_, loop_, trace_, dice_),
+      witness_(scenario_, database_, loop_, trace_),
+      store_(scenario_, database_, loop_, witness_, trace_) {
+  for (std::size_t i = 0; i < scenario_.sinks.size(); ++i) {
+    far_ends_.push_back(std::make_unique<FarEnd>(scenario_, i, dice_, witness_, trace_));
+  }
+}
+
+RunResult Simulation::run() {
+  database_.start_writers();
+  start_relay();
+  plan_chaos();
+  loop_.after(scenario_.chaos, [this] { heal(); });
+  supervise();
+
+  RunResult result;
+  result.seed = scenario_.seed;
+  while (witness_.broken_promise().empty() && loop_.run_one()) {
+    const bool over = closing_ && running().empty();
+    if (over) break;
+    if (loop_.step() > kStepsMax) witness_.broken("no end after {} steps: {}", loop_.step(), what_is_left());
+  }
+  if (witness_.broken_promise().empty()) verify(result);
+  result.failure = witness_.broken_promise();
+  result.steps = loop_.step();
+  result.digest = trace_.digest();
+  result.crashes = crashes_;
+  return result;
+}
+
+void Simulation::plan_chaos() {
+  const auto plan = [this](int times, void (Simulation::*what)()) {
+    for (int i = 0; i < times; ++i) {
+      loop_.after(dice_.between(Duration(0), scenario_.chaos), [this, what] {
+        if (!healed_) (this->*what)();
+      });
+    }
+  };
+  const auto& events = scenario_.events;
+  plan(events.crashes, &Simulation::crash);
+  plan(events.take_overs, &Simulation::overtake);
+  plan(events.sink_outages, &Simulation::sink_outage);
+  plan(events.destination_outages, &Simulation::destination_outage);
+  plan(events.store_outages, &Simulation::store_outage);
+  plan(events.operator_actions, &Simulation::operate);
+  plan(events.retentions, &Simulation::prune);
+  for (int i = 0; i < events.pauses; ++i) {
+    loop_.after(dice_.between(Duration(0), scenario_.chaos), [this] {
+      if (const auto all = running(); !all.empty()) dice_.pick(all)->pause(dice_.between(Duration(50ms), Duration(3s)));
+    });
+  }
+}
+
+std::vector<Relay*> Simulation::running() {
+  std::vector<Relay*> all;
+  for (const auto& relay : relays_) {
+    if (relay->alive() && !relay->finished()) all.push_back(relay.get());
+  }
+  return all;
+}
+
+Relay* Simulation::owner() {
+  const auto all = running();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](Relay* relay) { return relay->started() && !relay->stale(); });
+  return found == all.end() ? nullptr : *found;
+}
+
+void Simulation::start_relay() {
+  const int number = static_cast<int>(relays_.size()) + 1;
+  relays_.push_back(std::make_unique<Relay>(
+      Relay::World{scenario_, faults_, store_down_, loop_, dice_, witness_, trace_, database_, store_, far_ends_},
+      number));
+  relays_.back()->start();
+}
+
+// What a process manager does: there is always one relay.
+void Simulation::supervise() {
+  if (closing_) return;
+  if (running().empty()) start_relay();
+  loop_.after(Duration(200ms), [this] { supervise(); });
+}
+
+void Simulation::crash() {
+  const auto all = running();
+  if (all.empty()) return;
+  Relay* relay = dice_.pick(all);
+  if (relay->in_flight() > 0) ++crashes_;
+  relay->crash();
+}
+
+void Simulation::overtake() {
+  const auto all = running();
+  if (!all.empty() && dice_.chance(0.5)) dice_.pick(all)->pause(dice_.between(Duration(100ms), Duration(3s)));
+  trace_("world   another relay starts");
+  start_relay();
+}
+
+void Simulation::sink_outage() {
+  FarEnd& far_end = *far_ends_[static_cast<std::size_t>(dice_.between(0, static_cast<int>(far_ends_.size()) - 1))];
+  far_end.whole(static_cast<FarEnd::Trouble>(dice_.between(1, 4)));
+  loop_.after(dice_.between(Duration(100ms), Duration(4s)), [&far_end] { far_end.whole(FarEnd::Trouble::none); });
+}
+
+void Simulation::destination_outage() {
+  FarEnd& far_end = *far_ends_[static_cast<std::size_t>(dice_.between(0, static_cast<int>(far_ends_.size()) - 1))];
+  const std::string name = dice_.pick(far_end.destinations());
+  far_end.destination(name, static_cast<FarEnd::Trouble>(dice_.between(1, 4)));
+  loop_.after(dice_.between(Duration(100ms), Duration(4s)),
+              [&far_end, name] { far_end.destination(name, FarEnd::Trouble::none); });
+}
+
+void Simulation::store_outage() {
+  trace_("world   the database is out of reach");
+  store_down_ = true;
+  loop_.after(dice_.between(Duration(50ms), Duration(2s)), [this] {
+    trace_("world   the database is back");
+    store_down_ = false;
+  });
+}
+
+void Simulation::operate() {
+  std::vector<SimStore::Row*> rows;
+  for (auto& row : store_.rows()) {
+    if (row.state != DeliveryState::settled) rows.push_back(&row);
+  }
+  if (rows.empty()) return;
+  SimStore::Row& row = *dice_.pick(rows);
+  if (row.state == DeliveryState::waiting || dice_.chance(0.4)) return store_.discard(row);
+  store_.requeue(row, dice_.chance(0.5));
+}
+
+void Simulation::prune() {
+  const auto removed = *store_.prune({scenario_.options.feed}, {}, dice_.between(1, 50), false);
+  trace_("world   retention removes {} rows", removed);
+}
+
+void Simulation::heal() {
+  trace_("world   heals");
+  healed_ = true;
+  faults_ = {};
+  store_down_ = false;
+  for (const auto& far_end : far_ends_) far_end->heal();
+  loop_.after(kHealedMax, [this] {
+    if (!closing_)
+      witness_.broken("{} s after the world healed there is still {}", kHealedMax.count() / 1'000'000, what_is_left());
+  });
+  tend();
+}
+
+// Until all is done, good messages keep coming: a breaker learns by them that its destination is well.
+void Simulation::tend() {
+  if (closing_) return;
+  release_held_keys();
+  if (done()) return close_down();
+  database_.write_trickle();
+  loop_.after(kTend, [this] { tend(); });
+}
+
+void Simulation::release_held_keys() {
+  for (auto& row : store_.rows()) {
+    if (row.state == DeliveryState::dead && row.holds_key && dice_.chance(0.5)) store_.discard(row);
+  }
+}
+
+bool Simulation::done() {
+  Relay* relay = owner();
+  if (!database_.quiet() || relay == nullptr || !relay->at_rest()) return false;
+  const auto& rows = store_.rows();
+  if (std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.state == DeliveryState::waiting; })) {
+    return false;
+  }
+  const auto& messages = database_.messages();
+  return std::all_of(messages.begin(), messages.end(),
+                     [this](const Message& message) { return !message.committed || store_.passed(message); });
+}
+
+std::string Simulation::what_is_left() {
+  int unread = 0;
+  std::string first;
+  for (const auto& message : database_.messages()) {
+    if (!message.committed || store_.passed(message)) continue;
+    if (unread++ == 0) first = message.id;
+  }
+  int waiting = 0;
+  for (const auto& row : store_.rows()) {
+    if (row.state == DeliveryState::waiting) ++waiting;
+  }
+  std::string text = fmt::format("{} unsettled{}, {} waiting", unread, first.empty() ? "" : " from " + first, waiting);
+  for (const Relay* relay : running()) text += "; " + relay->state();
+  return text;
+}
+
+void Simulation::close_down() {
+  closing_ = true;
+  for (Relay* relay : running()) {
+    if (!relay->started()) {
+      relay->crash();
+    } else if (scenario_.ends_with_drain) {
+      relay->drain();
+    } else {
+      relay->stop();
+    }
+  }
+  loop_.after(kCloseMax, [this] { witness_.broken("told to end, and still {}", what_is_left()); });
+}
+
+void Simulation::verify(RunResult& result) {
+  for (std::size_t sink = 0; sink < scenario_.sinks.size(); ++sink) {
+    std::vector<LedgerEntry> ledger;
+    std::set<std::string> dead;
+    for (const auto& message : database_.messages()) {
+      const bool unrouted = sink == 0 && !witness_.routed_anywhere(message);
+      if (!message.committed || (witness_.route(sink, message) == nullptr && !unrouted)) continue;
+      const auto& fate = witness_.fate(sink, message);
+      ledger.push_back({message.id, message.key, message.n, message.not_before || fate.was_dead || fate.touched});
+      const auto* row = store_.find(message.index, scenario_.sinks[sink].name);
+      if (fate.discarded || (row != nullptr && row->state == DeliveryState::dead)) dead.insert(message.id);
+    }
+    std::vector<std::string> arrived;
+    for (const auto& arrival : witness_.arrivals(sink)) {
+      arrived.push_back(database_.messages()[static_cast<std::size_t>(arrival.message)].id);
+    }
+    const CheckResult check_result = check(ledger, arrived, dead);
+    result.verdict +=
+        fmt::format("{}sink {}: {}", sink == 0 ? "" : "\n", scenario_.sinks[sink].name, check_result.text());
+    result.committed += check_result.committed;
+    result.delivered += check_result.delivered;
+    result.duplicates += check_result.duplicates;
+    result.dead += check_result.dead;
+    if (!check_result.clean()) witness_.broken("{}", result.verdict);
+  }
+  const auto& f = scenario_.faults;
+  const auto& e = scenario_.events;
+  result.calm =
+      f.call_fails + f.call_in_doubt + f.call_hangs + f.message_fails + f.confirmation_lost + f.client_dies == 0 &&
+      e.crashes + e.take_overs + e.sink_outages + e.destination_outages + e.store_outages + e.pauses == 0;
+  if (result.calm && result.duplicates > 0)
+    witness_.broken("duplicates although nothing went wrong: {}", result.verdict);
+}
+
+RunResult run_seed(std::uint64_t seed, Trace::Mode trace) { return Simulation(draw_scenario(seed), trace).run(); }
+
+}  // namespace outbox::sim

@@ -1,0 +1,82 @@
+// Simulation: one run from one seed. Chaos first; then the world heals, nothing crashes any more, and the relay has to
+// bring everything to its end and stand still; then the verdict.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "database.h"
+#include "relay.h"
+#include "scenario.h"
+#include "sim_sink.h"
+#include "sim_store.h"
+#include "trace.h"
+#include "witness.h"
+
+namespace outbox::sim {
+
+struct RunResult {
+  std::uint64_t seed = 0;
+  std::string failure;  // "" if every promise was kept
+  std::string verdict;  // the checker's, a line per sink
+  std::uint64_t steps = 0;
+  std::uint64_t digest = 0;  // of the trace, if that was asked for
+  int committed = 0;
+  int delivered = 0;
+  int duplicates = 0;
+  int dead = 0;
+  int crashes = 0;    // with something in flight
+  bool calm = false;  // nothing was made to go wrong
+};
+
+class Simulation {
+ public:
+  Simulation(Scenario scenario, Trace::Mode trace);
+
+  RunResult run();
+
+ private:
+  void plan_chaos();
+  void crash();
+  void overtake();
+  void sink_outage();
+  void destination_outage();
+  void store_outage();
+  void operate();
+  void prune();
+
+  void supervise();
+  void start_relay();
+  std::vector<Relay*> running();
+  Relay* owner();
+
+  void heal();
+  void tend();
+  void release_held_keys();
+  bool done();
+  std::string what_is_left();
+  void close_down();
+  void verify(RunResult& result);
+
+  const Scenario scenario_;
+  Faults faults_;
+  bool store_down_ = false;
+  bool healed_ = false;
+  bool closing_ = false;
+  int crashes_ = 0;
+  Loop loop_;
+  Trace trace_;
+  Dice dice_;
+  Database database_;
+  Witness witness_;
+  SimStore store_;
+  std::vector<std::unique_ptr<FarEnd>> far_ends_;
+  std::vector<std::unique_ptr<Relay>> relays_;
+  std::vector<SinkPlan> sinks_;
+};
+
+// Draws the scenario and runs it.
+RunResult run_seed(std::uint64_t seed, Trace::Mode trace = Trace::Mode::off);
+
+}  // namespace outbox::sim

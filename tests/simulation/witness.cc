@@ -1,0 +1,243 @@
+#include "witness.h"
+
+#include <algorithm>
+
+#include "record.h"
+
+namespace outbox::sim {
+
+Witness::Witness(const Scenario& scenario, Database& database, Loop& loop, Trace& trace)
+    : scenario_(scenario), database_(database), loop_(loop), trace_(trace) {
+  fates_.resize(scenario.sinks.size());
+  arrivals_.resize(scenario.sinks.size());
+}
+
+void Witness::note(std::string text) {
+  broken_promise_ = std::move(text);
+  trace_("!!      {}", broken_promise_);
+}
+
+Fate& Witness::fate(std::size_t sink, const Message& message) {
+  auto& fates = fates_[sink];
+  if (fates.size() < database_.messages().size()) fates.resize(database_.messages().size());
+  return fates[static_cast<std::size_t>(message.index)];
+}
+
+std::size_t Witness::sink_index(const std::string& name) const {
+  for (std::size_t i = 0; i < scenario_.sinks.size(); ++i) {
+    if (scenario_.sinks[i].name == name) return i;
+  }
+  return 0;
+}
+
+const Route* Witness::route(std::size_t sink, const Message& message) const {
+  for (const auto& route : scenario_.routes) {
+    if (route.sink == scenario_.sinks[sink].name && (!route.aggregate_type || *route.aggregate_type == message.type)) {
+      return &route;
+    }
+  }
+  return nullptr;
+}
+
+bool Witness::routed_anywhere(const Message& message) const {
+  return std::any_of(scenario_.routes.begin(), scenario_.routes.end(), [&](const Route& route) {
+    return !route.aggregate_type || *route.aggregate_type == message.type;
+  });
+}
+
+void Witness::published(const Publisher& by, std::size_t sink, const Publication& publication) {
+  const auto& message = database_.message(publication.record->id);
+  const auto& name = scenario_.sinks[sink].name;
+  const Route* to = route(sink, message);
+  if (!message.committed) broken("{} published to {} although it is not committed", message.id, name);
+  if (to == nullptr || expand(to->address, *publication.record) != publication.destination) {
+    return broken("{} published to {} {}, where no route leads", message.id, name, publication.destination);
+  }
+  if (by.fenced) broken("{} published to {} by a relay that knows it is fenced", message.id, name);
+  if (message.not_before && *message.not_before > loop_.now()) {
+    broken("{} published to {} before it was due", message.id, name);
+  }
+  const std::size_t payload_max = scenario_.sinks[sink].payload_max;
+  if (payload_max != 0 && publication.record->payload.size() > payload_max) {
+    broken("{} published to {} although it is larger than the sink takes", message.id, name);
+  }
+  check_again(by, sink, message, *publication.record);
+  check_held(by, sink, message);
+  check_backoff(sink, message);
+  auto& known = fate(sink, message);
+  known.before_try = known.try_step;
+  known.try_step = loop_.step();
+  if (++known.tries > 1000) broken("{} published to {} a thousand times", message.id, name);
+}
+
+void Witness::check_again(const Publisher& by, std::size_t sink, const Message& message, const Record& record) {
+  const auto& known = fate(sink, message);
+  const auto& name = scenario_.sinks[sink].name;
+  if (known.confirmed_to == by.life) {
+    broken("{} published to {} again, after its confirmation, by the same relay", message.id, name);
+  }
+  const Reading reading = reading_of(record);
+  if (by.stale || reading.origin != Origin::stream) return;
+  if (known.row_step != 0 && reading.step > known.row_step) {
+    broken("{} published to {} from the stream although it was parked{}", message.id, name,
+           known.touched ? " and the operator has handled it: it came back" : "");
+  }
+  if (known.covered_step != 0 && reading.step > known.covered_step) {
+    broken("{} published to {} again although it was settled before it was read", message.id, name);
+  }
+}
+
+void Witness::check_held(const Publisher& by, std::size_t sink, const Message& message) {
+  if (!route(sink, message)->dead_letter_holds_key) return;
+  for (const auto& other : database_.messages()) {
+    if (other.n >= message.n || !other.committed || other.key != message.key) continue;
+    const auto& known = fate(sink, other);
+    if ((known.dead && !by.stale) || known.rejected_to == by.life) {
+      broken("{} published to {} past the dead letter {} that holds its key", message.id, scenario_.sinks[sink].name,
+             other.id);
+    }
+  }
+}
+
+void Witness::check_backoff(std::size_t sink, const Message& message) {
+  const auto& known = fate(sink, message);
+  if (known.charged_at != Time{} && loop_.now() < known.charged_at + kBackoffFloor) {
+    broken("{} published to {} again without a backoff", message.id, scenario_.sinks[sink].name);
+  }
+}
+
+void Witness::reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome) {
+  const auto& message = database_.message(publication.record->id);
+  auto& known = fate(sink, message);
+  auto& successes = successes_[scenario_.sinks[sink].name + publication.destination];
+  const bool by_message = outcome.verdict == Verdict::busy && outcome.scope == Scope::message;
+  switch (outcome.verdict) {
+    case Verdict::delivered:
+      known.confirmed = true;
+      known.confirmed_to = life;
+      if (successes.message != message.index) successes.other_step = successes.step;
+      successes.message = message.index;
+      successes.step = loop_.step();
+      break;
+    case Verdict::rejected: known.rejected_to = life; break;
+    case Verdict::busy:
+      if (by_message) known.charged_at = loop_.now();
+      if (by_message) ++known.charges;
+      break;
+    case Verdict::unknown: {
+      const auto success = successes.message == message.index ? successes.other_step : successes.step;
+      if (success != 0 && success >= known.before_try) ++known.charges;
+      break;
+    }
+    case Verdict::client_dead: break;
+  }
+}
+
+void Witness::arrived(std::size_t sink, const Message& message, int version) {
+  auto& known = fate(sink, message);
+  ++known.arrivals;
+  arrivals_[sink].push_back({message.index, version});
+  trace_("arrives {} at {} {}#{}{}", message.id, scenario_.sinks[sink].name, message.key, message.n,
+         known.arrivals > 1 ? " (again)" : "");
+}
+
+void Witness::position_moved(const Position& before, const Position& after) {
+  if (after.ahead.size() > scenario_.options.ahead_max) {
+    broken("the position holds {} seqs ahead, more than {}", after.ahead.size(), scenario_.options.ahead_max);
+  }
+  Position prefix_before = before;
+  Position prefix_after = after;
+  prefix_before.ahead.clear();
+  prefix_after.ahead.clear();
+  for (const auto& message : database_.messages()) {
+    const bool covered = message.committed && database_.covered(message, after);
+    auto& known = fate(0, message);
+    if (covered && known.covered_step == 0) check_settled(message);
+    if (!covered) known.covered_step = 0;
+    if (covered && known.covered_step == 0) known.covered_step = loop_.step();
+    if (message.committed && database_.covered(message, prefix_before) && !database_.covered(message, prefix_after)) {
+      broken("the position moved back behind {}", message.id);
+    }
+  }
+}
+
+void Witness::marked(const Message& message) {
+  check_settled(message);
+  for (std::size_t sink = 0; sink < scenario_.sinks.size(); ++sink) fate(sink, message).covered_step = loop_.step();
+}
+
+void Witness::check_settled(const Message& message) {
+  if (!routed_anywhere(message)) {
+    if (fate(0, message).row_step == 0) broken("{} settled although it is neither sent nor a no_route", message.id);
+    return;
+  }
+  for (std::size_t sink = 0; sink < scenario_.sinks.size(); ++sink) {
+    if (route(sink, message) == nullptr) continue;
+    const auto& known = fate(sink, message);
+    if (!known.confirmed && known.row_step == 0) {
+      broken("{} settled at {} although it is neither confirmed nor parked", message.id, scenario_.sinks[sink].name);
+    }
+  }
+}
+
+void Witness::parked(const std::string& sink, const Message& message, bool dead, const std::string& reason) {
+  const std::size_t index = sink_index(sink);
+  auto& known = fate(index, message);
+  trace_("store   {} {} at {}: {}", message.id, dead ? "dead" : "parked", sink, reason);
+  if (known.row_step == 0) known.row_step = loop_.step();
+  known.dead = dead;
+  if (dead) check_death(index, message, reason);
+}
+
+void Witness::row_updated(const std::string& sink, const Message& message, ParkedUpdate::Kind kind,
+                          const std::string& reason) {
+  const std::size_t index = sink_index(sink);
+  constexpr const char* kKinds[] = {"done", "waiting", "dead"};
+  trace_("store   {} at {} {} {}", message.id, sink, kKinds[static_cast<int>(kind)], reason);
+  auto& known = fate(index, message);
+  if (known.discarded) broken("{} discarded at {} came back to life", message.id, sink);
+  known.dead = kind == ParkedUpdate::Kind::dead;
+  if (known.dead) check_death(index, message, reason);
+  if (kind == ParkedUpdate::Kind::done && !known.confirmed) {
+    broken("{} counts as delivered at {} although it was never confirmed", message.id, sink);
+  }
+}
+
+void Witness::check_death(std::size_t sink, const Message& message, const std::string& reason) {
+  auto& known = fate(sink, message);
+  known.was_dead = true;
+  const bool own_fault = known.rejected_to != -1 || reason == "no_route" || message.kind == MessageKind::too_large;
+  if (own_fault) return;
+  const Route* to = route(sink, message);
+  const int attempts = (to != nullptr && to->retry ? *to->retry : scenario_.options.sinks[sink].retry).attempts;
+  if (known.charges < attempts) {
+    broken("{} dead at {} ({}) after {} tries that could be charged, of {}", message.id, scenario_.sinks[sink].name,
+           reason, known.charges, attempts);
+  }
+}
+
+void Witness::parked_for_destination(const std::string& sink, std::int64_t rows) {
+  const auto cap = scenario_.options.sinks[sink_index(sink)].parked_max + scenario_.options.window_records;
+  if (rows > static_cast<std::int64_t>(cap)) {
+    broken("{} deliveries parked at {} for want of a destination, beyond the cap and a window", rows, sink);
+  }
+}
+
+void Witness::discarded(const std::string& sink, const Message& message) {
+  auto& known = fate(sink_index(sink), message);
+  known.dead = false;
+  known.rejected_to = -1;
+  known.touched = true;
+  known.discarded = true;
+}
+
+void Witness::requeued(const std::string& sink, const Message& message, bool) {
+  auto& known = fate(sink_index(sink), message);
+  known.dead = false;
+  known.rejected_to = -1;
+  known.touched = true;
+  known.charges = 0;
+  known.charged_at = {};
+}
+
+}  // namespace outbox::sim

@@ -1,0 +1,104 @@
+// Witness: is told everything that happens and knows the truth, so it says at once when a promise is broken that no
+// later look at the far end could show: a duplicate without a cause, a message published past a dead letter that holds
+// its key, a position that moves over something unsettled, an attempt charged for an outage.
+//
+// The end result (committed = delivered ∪ dead, order per key) is the checker's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "database.h"
+#include "model/delivery.h"
+#include "model/outcome.h"
+#include "relay/policy.h"
+#include "sink/sink.h"
+
+namespace outbox::sim {
+
+struct Arrival {
+  int message = 0;
+  int version = 1;
+};
+
+// What is true of one message at one sink.
+struct Fate {
+  std::uint64_t covered_step = 0;  // since when the position or the mark says that it is settled
+  std::uint64_t row_step = 0;      // since when it has a row in the side table
+  bool confirmed = false;
+  int confirmed_to = -1;  // the life of a relay that was told so last
+  int rejected_to = -1;   // the life that heard that it is rejected
+  bool dead = false;
+  bool was_dead = false;
+  bool touched = false;  // by the operator
+  bool discarded = false;
+  int arrivals = 0;
+  int tries = 0;
+  std::uint64_t try_step = 0;    // of the last one
+  std::uint64_t before_try = 0;  // of the one before
+  int charges = 0;               // tries that the rules let the relay charge
+  Time charged_at{};             // the last busy(message)
+};
+
+class Witness {
+ public:
+  Witness(const Scenario& scenario, Database& database, Loop& loop, Trace& trace);
+
+  struct Publisher {
+    int life = 0;
+    bool stale = false;   // another relay has taken over
+    bool fenced = false;  // and this one knows
+  };
+  void published(const Publisher& by, std::size_t sink, const Publication& publication);
+  void reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome);
+  void arrived(std::size_t sink, const Message& message, int version);
+
+  void position_moved(const Position& before, const Position& after);
+  void marked(const Message& message);
+  void parked(const std::string& sink, const Message& message, bool dead, const std::string& reason);
+  void row_updated(const std::string& sink, const Message& message, ParkedUpdate::Kind kind, const std::string& reason);
+  void parked_for_destination(const std::string& sink, std::int64_t rows);
+  void discarded(const std::string& sink, const Message& message);
+  void requeued(const std::string& sink, const Message& message, bool edited);
+
+  // The first broken promise; "" if there is none.
+  const std::string& broken_promise() const { return broken_promise_; }
+  template <class... Args>
+  void broken(fmt::format_string<Args...> format, Args&&... args) {
+    if (broken_promise_.empty()) note(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  const std::vector<Arrival>& arrivals(std::size_t sink) const { return arrivals_[sink]; }
+  const Route* route(std::size_t sink, const Message& message) const;
+  bool routed_anywhere(const Message& message) const;
+  const Message& message(const std::string& id) { return database_.message(id); }
+  Fate& fate(std::size_t sink, const Message& message);
+
+ private:
+  void note(std::string text);
+  std::size_t sink_index(const std::string& name) const;
+  void check_again(const Publisher& by, std::size_t sink, const Message& message, const Record& record);
+  void check_held(const Publisher& by, std::size_t sink, const Message& message);
+  void check_backoff(std::size_t sink, const Message& message);
+  void check_settled(const Message& message);
+  void check_death(std::size_t sink, const Message& message, const std::string& reason);
+
+  struct Successes {  // of one destination: the last one, and the last one of another message
+    int message = -1;
+    std::uint64_t step = 0;
+    std::uint64_t other_step = 0;
+  };
+
+  const Scenario& scenario_;
+  Database& database_;
+  Loop& loop_;
+  Trace& trace_;
+  std::vector<std::vector<Fate>> fates_;  // sink, message
+  std::vector<std::vector<Arrival>> arrivals_;
+  std::map<std::string, Successes> successes_;  // sink and destination
+  std::string broken_promise_;
+};
+
+}  // namespace outbox::sim
