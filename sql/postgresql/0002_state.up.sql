@@ -33,7 +33,7 @@ create table outbox_position (
 
 -- Deliveries that left the stream: waiting for another try or for their turn, dead, and done or discarded ones as
 -- tombstones until the position has passed their message. Of the waiting ones of a key only the first has a
--- next_attempt_at; those behind it get theirs when it is out of the way (not_before apart, which waits by itself).
+-- next_attempt_at; those behind it get theirs when it is out of the way. What is not_due waits by itself.
 create table outbox_delivery (
   delivery_id       bigint      generated always as identity,
   message_id        text        not null,
@@ -45,6 +45,7 @@ create table outbox_delivery (
   attempts          integer     not null default 0,
   replays           integer     not null default 0,
   charged           boolean     not null,
+  not_due           boolean     not null default false,
   holds_key         boolean     not null default false,
   next_attempt_at   timestamptz,
   reason            text        not null default '',
@@ -77,7 +78,7 @@ create table outbox_delivery (
 create index outbox_delivery_key on outbox_delivery (sink, key, ord)
   where state = 'waiting' or (state = 'dead' and holds_key);
 -- What is due.
-create index outbox_delivery_due on outbox_delivery (sink, next_attempt_at) include (charged)
+create index outbox_delivery_due on outbox_delivery (sink, next_attempt_at) include (charged, not_due)
   where state = 'waiting';
 -- Dead letters and tombstones.
 create index outbox_delivery_rest on outbox_delivery (sink, state, changed_at)

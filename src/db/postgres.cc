@@ -344,6 +344,30 @@ std::string pg_bytea(std::string_view bytes) {
   return text;
 }
 
+std::vector<std::int64_t> pg_integers(std::string_view text) {
+  std::vector<std::int64_t> values;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    std::int64_t value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc()) break;
+    values.push_back(value);
+    at = next == end ? end : next + 1;
+  }
+  return values;
+}
+
+std::string pg_from_hex(std::string_view digits) {
+  const auto value = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  std::string bytes;
+  bytes.reserve(digits.size() / 2);
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    bytes += static_cast<char>(value(digits[i]) << 4 | value(digits[i + 1]));
+  }
+  return bytes;
+}
+
 std::string pg_time(Time time) {
   if (time == kNever) return "infinity";
   if (time == Time::min()) return "-infinity";

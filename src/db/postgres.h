@@ -67,6 +67,7 @@ class PgConnection {
   bool broken() const;
   bool in_transaction() const;
   int server_version() const;  // 150020
+  void set_answer_timeout(std::chrono::seconds timeout) { answer_timeout_ = timeout; }
 
   // Statements without parameters, separated by semicolons; several of them are one transaction.
   Result<PgRows> run(const std::string& sql);
@@ -115,7 +116,10 @@ std::string pg_identifier(std::string_view name);          // orders → "orders
 std::string pg_qualified(std::string_view name);           // shop.orders → "shop"."orders"
 std::string pg_array(const std::vector<PgValue>& values);  // {"a","b",NULL}
 std::string pg_bytea(std::string_view bytes);              // \x00ff
+std::string pg_from_hex(std::string_view digits);          // of encode(…, 'hex')
 std::string pg_time(Time time);                            // 2026-11-30 08:00:00.000001+00; kNever: infinity
+
+std::vector<std::int64_t> pg_integers(std::string_view text);  // separated by spaces
 
 // Binary forms.
 std::int64_t pg_int64(std::string_view bytes);

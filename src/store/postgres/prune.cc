@@ -1,0 +1,135 @@
+// Retention. Rows of the outbox table go in chunks, by ranges of transaction ids below every position, from a lower
+// mark that moves along: a range below it is empty, so no chunk walks over what the last ones left behind.
+#include "store/postgres/operations.h"
+#include "store/postgres/park_rows.h"
+
+namespace outbox {
+
+namespace {
+
+constexpr const char* kFloor = "pruned_xid";
+
+std::string seconds(Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count());
+}
+
+// Ids below this are settled by every sink that ever had a position, and old enough. NULL: none is.
+Result<db::PgValue> ceiling(db::PgConnection& connection, const PgSession& session, const std::vector<Feed>& feeds,
+                            Duration retain) {
+  const auto& names = session.names();
+  std::vector<std::string> sinks;
+  for (const auto& feed : feeds) sinks.push_back(feed.name);
+  const std::string old_enough = retain <= Duration(0)
+                                     ? "pg_snapshot_xmax(pg_current_snapshot())"
+                                     : "(select next_xid from " + names.clock + " where at <= now() - " +
+                                           seconds(retain) + " * interval '1 second' order by at desc limit 1)";
+  auto rows = connection.query(
+      "select case when not exists (select from unnest($1::text[]) f (sink) where not exists (select from " +
+          names.position + " p where p.sink = f.sink and p.s1 is not null)) and " + old_enough +
+          " is not null then least((select pg_snapshot_xmin(s1) from " + names.position +
+          " where s1 is not null order by 1 limit 1), " + old_enough + ") end",
+      {sql_array(sinks)});
+  if (!rows) return rows.failure();
+  return rows->null(0, 0) ? db::PgValue() : db::PgValue(rows->text(0, 0));
+}
+
+Result<std::int64_t> prune_behind_positions(db::PgConnection& connection, const PgSession& session,
+                                            const std::vector<Feed>& feeds, Duration retain, std::int64_t max_rows,
+                                            bool dry_run) {
+  auto below = ceiling(connection, session, feeds, retain);
+  if (!below) return below.failure();
+  if (!*below) return 0;
+  const auto& names = session.names();
+  const auto xid = session.column("xid");
+  const auto floor = "coalesce((select value from " + names.meta + " where name = '" + kFloor + "'), '0')::xid8";
+  const auto range = " from " + names.outbox + " where " + xid + " >= " + floor + " and " + xid + " < $1::xid8";
+  if (dry_run) {
+    auto rows = connection.query("select count(*)" + range, {*below});
+    if (!rows) return rows.failure();
+    return rows->integer(0, 0);
+  }
+  auto rows = connection.query(
+      "with gone as (delete from " + names.outbox + " where ctid = any(array(select ctid" + range + " order by " + xid +
+          ", " + session.column("seq") + " limit $2::bigint)) returning " + xid +
+          " as xid), n as (select count(*) as n, max(xid::text::numeric) as top from gone), mark as (insert into " +
+          names.meta + " (name, value) select '" + kFloor +
+          "', case when n < $2::bigint then $1 else top::text end from n"
+          " on conflict (name) do update set value = excluded.value) select n from n",
+      {*below, std::to_string(max_rows)});
+  if (!rows) return rows.failure();
+  return rows->integer(0, 0);
+}
+
+Result<std::int64_t> prune_marked(db::PgConnection& connection, const PgSession& session, Duration retain,
+                                  std::int64_t max_rows, bool dry_run) {
+  const auto& table = session.names().outbox;
+  const auto old = " from " + table + " where " + session.column("published_at") + " < now() - " + seconds(retain) +
+                   " * interval '1 second'";
+  auto rows = dry_run ? connection.run("select count(*)" + old)
+                      : connection.run("delete from " + table + " where ctid = any(array(select ctid" + old +
+                                       " limit " + std::to_string(max_rows) + "))");
+  if (!rows) return rows.failure();
+  return dry_run ? rows->integer(0, 0) : rows->affected();
+}
+
+// Tombstones and old dead letters, once a re-read can no longer meet their message. Where rows are marked that is so at
+// once, but for a page that was read just before.
+Result<std::int64_t> prune_deliveries(db::PgConnection& connection, const PgNames& names,
+                                      std::optional<Duration> retain_dead, std::int64_t max_rows, bool dry_run) {
+  std::string finished = "d.state in ('done', 'discarded')";
+  if (retain_dead) {
+    finished = "(" + finished + " or d.state = 'dead' and d.changed_at < now() - " + seconds(*retain_dead) +
+               " * interval '1 second')";
+  }
+  const auto passed = "case when p.sink is null then d.changed_at < now() - interval '5 minutes' else " +
+                      sql_passed("d.xid", "d.seq", "p") + " end";
+  const auto from = " from " + names.delivery + " d left join " + names.position +
+                    " p on p.sink = d.sink and p.s1 is not null and d.lane between p.lane and p.lane_to where " +
+                    finished + " and " + passed;
+  if (dry_run) {
+    auto rows = connection.run("select count(*)" + from);
+    if (!rows) return rows.failure();
+    return rows->integer(0, 0);
+  }
+  auto transaction = db::PgTransaction::begin(connection);
+  if (!transaction) return transaction.failure();
+  auto rows = connection.run("delete from " + names.delivery + " where delivery_id = any(array(select d.delivery_id" +
+                             from + " limit " + std::to_string(max_rows) + ")) returning sink, key, holds_key");
+  if (!rows) return rows.failure();
+  std::vector<std::string> sinks, keys;
+  for (int i = 0; i < rows->size(); ++i) {
+    if (!rows->flag(i, 2)) continue;
+    sinks.push_back(rows->text(i, 0));
+    keys.push_back(rows->text(i, 1));
+  }
+  if (auto promoted = promote_heads(connection, names, sinks, keys); !promoted) return promoted.failure();
+  if (auto done = transaction->commit(); !done) return done.failure();
+  return rows->size();
+}
+
+}  // namespace
+
+Result<std::int64_t> prune_rows(PgSession& session, const std::vector<Feed>& feeds, const Store::Retention& retention,
+                                std::int64_t max_rows, bool dry_run) {
+  auto opened = session.connection();
+  if (!opened) return opened.failure();
+  auto& connection = **opened;
+  std::int64_t gone = 0;
+  if (retention.sent) {
+    const auto mode = session.table().sent;
+    Result<std::int64_t> rows = std::int64_t{0};
+    if (mode == SentMode::keep) {
+      rows = prune_behind_positions(connection, session, feeds, *retention.sent, max_rows, dry_run);
+    } else if (mode == SentMode::mark) {
+      rows = prune_marked(connection, session, *retention.sent, max_rows, dry_run);
+    }
+    if (!rows) return rows;
+    gone = *rows;
+  }
+  if (!dry_run && gone >= max_rows) return gone;
+  auto rows = prune_deliveries(connection, session.names(), retention.dead, max_rows - (dry_run ? 0 : gone), dry_run);
+  if (!rows) return rows;
+  return gone + *rows;
+}
+
+}  // namespace outbox

@@ -1,0 +1,102 @@
+#include "store/postgres/take_over.h"
+
+#include "base/log.h"
+
+namespace outbox {
+
+namespace {
+
+constexpr const char* kLock = "select pg_advisory_xact_lock(7310869743457329017)";
+constexpr const char* kSeesNothing = "3:3:";  // no transaction has an id below 3
+constexpr int kLastLane = 63;
+
+Failure not_initialized(const PgSession& session) {
+  return {FailureKind::invalid, "there is no table " + session.names().meta + ": run `outboxd init` for this database"};
+}
+
+Result<void> refuse_standby(db::PgConnection& connection, const PgSession& session) {
+  auto rows = connection.query("select pg_is_in_recovery(), to_regclass($1) is null", {session.names().meta});
+  if (!rows) return rows.failure();
+  if (rows->flag(0, 0)) {
+    return Failure{FailureKind::refused,
+                   "the database server is a standby: it shows the past and takes no writes; name the primary"};
+  }
+  if (rows->flag(0, 1)) return not_initialized(session);
+  return {};
+}
+
+// Transaction ids mean something in the cluster only that gave them out.
+Result<void> check_cluster(db::PgConnection& connection, const PgSession& session) {
+  const auto xid = session.column("xid");
+  auto rows = connection.run("select coalesce((select value from " + session.names().meta +
+                             " where name = 'system_identifier') <> system_identifier::text, true), exists (select"
+                             " from " +
+                             session.names().outbox + " where " + xid +
+                             " >= pg_snapshot_xmax(pg_current_snapshot())) from pg_control_system()");
+  if (!rows) return rows.failure();
+  if (rows->flag(0, 0)) {
+    log::warn("the database was restored into another cluster: positions are moved, some messages may come twice",
+              {{"table", session.table().table}});
+    return rebase_on_this_cluster(connection, session);
+  }
+  if (rows->flag(0, 1)) {
+    log::warn("rows carry transaction ids of another cluster: they are given new ones",
+              {{"table", session.table().table}});
+    return restamp_future_rows(connection, session);
+  }
+  return {};
+}
+
+Result<FeedState> raise_epoch(db::PgConnection& connection, const PgSession& session, const Feed& feed,
+                              const std::string& relay) {
+  const auto& position = session.names().position;
+  db::PgValue start;
+  if (feed.positions) {
+    start = kSeesNothing;
+    if (!feed.from_beginning) {
+      auto snapshot = connection.run("select pg_current_snapshot()::text");
+      if (!snapshot) return snapshot.failure();
+      start = snapshot->text(0, 0);
+    }
+  }
+  auto rows = connection.query(
+      "insert into " + position + " as p (sink, lane, lane_to, epoch, owner, s1) values ($1, 0, " +
+          std::to_string(kLastLane) +
+          ", 1, $2, $3::pg_snapshot) on conflict (sink, lane) do update set"
+          " epoch = p.epoch + 1, owner = excluded.owner, updated_at = now(), s1 = coalesce(p.s1, excluded.s1)"
+          " returning coalesce(s1::text, ''), coalesce(s2::text, ''), last, array_to_string(ahead, ' '), epoch, " +
+          sql_micros("clock_timestamp()"),
+      {feed.name, relay, start});
+  if (!rows) return rows.failure();
+  FeedState state;
+  state.start.from = rows->text(0, 0);
+  state.start.to = rows->text(0, 1);
+  state.start.seq = rows->integer(0, 2);
+  state.start.ahead = db::pg_integers(rows->bytes(0, 3));
+  state.epoch = static_cast<std::uint64_t>(rows->integer(0, 4));
+  state.database_now = pg_micros(*rows, 0, 5);
+  return state;
+}
+
+}  // namespace
+
+Result<FeedState> take_feed_over(PgSession& session, const Feed& feed, const std::string& relay) {
+  auto opened = session.connection();
+  if (!opened) return opened.failure();
+  auto& connection = **opened;
+  if (auto usable = refuse_standby(connection, session); !usable) return usable.failure();
+  auto transaction = db::PgTransaction::begin(connection);
+  if (!transaction) return transaction.failure();
+  if (auto locked = connection.run(kLock); !locked) return locked.failure();
+  if (feed.positions) {
+    auto checked = check_cluster(connection, session);
+    connection.set_answer_timeout(db::PgConnectOptions().answer_timeout);
+    if (!checked) return checked.failure();
+  }
+  auto state = raise_epoch(connection, session, feed, relay);
+  if (!state) return state;
+  if (auto done = transaction->commit(); !done) return done.failure();
+  return state;
+}
+
+}  // namespace outbox
