@@ -37,7 +37,7 @@ std::vector<std::string> merged_environment(const ProcessOptions& options) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(std::vector<std::string> argv, ProcessOptions options) {
+ChildProcess::ChildProcess(std::vector<std::string> argv, const ProcessOptions& options) {
   write_file(folder_.file("stdin"), options.input);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

@@ -29,7 +29,7 @@ struct ProcessOptions {
 class ChildProcess {
  public:
   // Starts argv[0], which is looked up in PATH if it has no slash. Throws std::system_error if it cannot be started.
-  explicit ChildProcess(std::vector<std::string> argv, ProcessOptions options = {});
+  explicit ChildProcess(std::vector<std::string> argv, const ProcessOptions& options = {});
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
