@@ -1,0 +1,28 @@
+#include "sink/kafka/topic_name.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace outbox::kafka {
+namespace {
+
+bool legal(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+}
+
+}  // namespace
+
+std::optional<std::string> topic_name_problem(std::string_view name) {
+  if (name.empty()) return "the topic name is empty";
+  if (name == "." || name == "..") return fmt::format("\"{}\" is no topic name", name);
+  if (name.size() > kTopicNameMax) {
+    return fmt::format("the topic name has {} characters, Kafka allows {}", name.size(), kTopicNameMax);
+  }
+  const auto bad = std::ranges::find_if_not(name, legal);
+  if (bad == name.end()) return std::nullopt;
+  return fmt::format("the topic name holds byte 0x{:02x} at {}; legal are letters, digits, '.', '_' and '-'",
+                     static_cast<unsigned char>(*bad), bad - name.begin());
+}
+
+}  // namespace outbox::kafka
