@@ -42,6 +42,7 @@ void Core::State::ingest() {
   for (const RecordPtr& record : page_->records) ingest_record(record);
   if (page_->window_done) progress_.window_done(page_->window);
   page_.reset();
+  page_facts_.clear();
 }
 
 void Core::State::ingest_record(const RecordPtr& record) {
