@@ -21,23 +21,31 @@ namespace detail {
 
 class PqxxSession final : public PostgresSession {
  public:
-  explicit PqxxSession(pqxx::transaction_base& transaction) : transaction_(transaction) {
+  // Values are written into the statement, because libpqxx 6 sends one with parameters without looking whether the
+  // transaction has begun or ended.
+  explicit PqxxSession(pqxx::transaction_base& transaction)
+      : PostgresSession(Values::literals), transaction_(transaction) {
     if (dynamic_cast<pqxx::nontransaction*>(&transaction) != nullptr) {
       throw Error("a pqxx::nontransaction commits each statement by itself: enqueue inside a pqxx::work", {}, false,
                   false);
     }
   }
 
-  std::vector<Row> run(const std::string& sql, const std::vector<std::string>& parameters) override {
-    std::vector<pqxx::binarystring> values;
-    values.reserve(parameters.size());
-    for (const std::string& parameter : parameters) values.emplace_back(parameter.data(), parameter.size());
+  std::vector<Row> run(const std::string& sql, const std::vector<std::string>&) override {
     try {
-      return rows(transaction_.exec_params(sql, pqxx::prepare::make_dynamic_params(values)));
+      return rows(transaction_.exec(sql));
+    } catch (const pqxx::serialization_failure& error) {
+      throw_postgres_error("40001", error.what());
+    } catch (const pqxx::deadlock_detected& error) {
+      throw_postgres_error("40P01", error.what());
+    } catch (const pqxx::transaction_rollback& error) {
+      throw_postgres_error("40000", error.what());
     } catch (const pqxx::sql_error& error) {
       throw_postgres_error(error.sqlstate(), error.what());
     } catch (const pqxx::broken_connection& error) {
       throw_postgres_error({}, error.what());
+    } catch (const pqxx::usage_error& error) {
+      throw Error(std::string("this pqxx transaction takes no statement: ") + error.what(), {}, false, false);
     }
   }
 

@@ -34,7 +34,9 @@ void require_open_transaction(PGconn* connection) {
 
 class LibpqSession final : public detail::PostgresSession {
  public:
-  explicit LibpqSession(PGconn* connection) : connection_(connection) { require_open_transaction(connection); }
+  explicit LibpqSession(PGconn* connection) : PostgresSession(Values::parameters), connection_(connection) {
+    require_open_transaction(connection);
+  }
 
   std::vector<Row> run(const std::string& sql, const std::vector<std::string>& parameters) override {
     std::vector<const char*> values;

@@ -1,11 +1,14 @@
-// One-dimensional arrays in PostgreSQL's binary format: one parameter holds a column of all messages.
+// One-dimensional arrays for PostgreSQL: one value holds a column of all messages.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+
+#include "client/uuid.h"
+#include "outbox/detail/postgres_session.h"
 
 namespace outbox::client {
 
@@ -14,31 +17,37 @@ class PostgresArray {
   // The types' object identifiers are fixed in PostgreSQL's catalog.
   enum class Element : std::uint32_t { bytea = 17, int8 = 20, int4 = 23, timestamptz = 1184, uuid = 2950 };
 
-  explicit PostgresArray(Element element) : element_(element) {}
+  PostgresArray(Element element, detail::PostgresSession::Values values);
 
   void add_null();
   void add_bytes(std::string_view bytes);
-  void add_bytes(std::span<const std::uint8_t> bytes);
+  void add_uuid(const Uuid& uuid);
   void add_int4(std::int32_t value);
   void add_int8(std::int64_t value);
+  void add_time(std::chrono::sys_time<std::chrono::microseconds> time);
 
   // Adds by `add` what is there, and NULL for what is not.
   template <class T, class Add>
   void add_optional(const std::optional<T>& value, Add add) {
     if (value) {
-      add(*this, *value);
+      (this->*add)(*value);
     } else {
       add_null();
     }
   }
 
-  std::string parameter() const;
+  // The array in binary format, or as an expression of SQL that reads the same in every session.
+  std::string finish() &&;
 
  private:
+  bool binary() const { return values_ == detail::PostgresSession::Values::parameters; }
+  void separate();
+
   Element element_;
+  detail::PostgresSession::Values values_;
   std::uint32_t count_ = 0;
   bool has_null_ = false;
-  std::string elements_;
+  std::string text_;
 };
 
 }  // namespace outbox::client

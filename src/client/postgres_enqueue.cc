@@ -66,55 +66,68 @@ std::string payload_expression(PayloadColumn payload) {
   return {};
 }
 
+struct Statement {
+  std::string sql;
+  std::vector<std::string> parameters;
+};
+
+// The columns of all messages, in the order of the statement's list.
+std::vector<std::string> columns(const std::vector<CheckedMessage>& messages, detail::PostgresSession::Values values) {
+  using Element = PostgresArray::Element;
+  PostgresArray ids(Element::uuid, values), aggregate_types(Element::bytea, values),
+      aggregate_ids(Element::bytea, values), types(Element::bytea, values), payloads(Element::bytea, values),
+      headers(Element::bytea, values), aggregate_versions(Element::int8, values),
+      schema_versions(Element::int4, values), traceparents(Element::bytea, values),
+      not_befores(Element::timestamptz, values);
+  for (const CheckedMessage& checked : messages) {
+    const Message& message = *checked.message;
+    ids.add_uuid(checked.id);
+    aggregate_types.add_bytes(message.aggregate_type);
+    aggregate_ids.add_bytes(message.aggregate_id);
+    types.add_bytes(message.type);
+    payloads.add_bytes(message.payload);
+    headers.add_bytes(checked.headers);
+    aggregate_versions.add_optional(message.aggregate_version, &PostgresArray::add_int8);
+    schema_versions.add_optional(message.schema_version, &PostgresArray::add_int4);
+    const std::string_view traceparent = message.traceparent;
+    traceparents.add_optional(traceparent.empty() ? std::nullopt : std::optional(traceparent),
+                              &PostgresArray::add_bytes);
+    not_befores.add_optional(message.not_before, &PostgresArray::add_time);
+  }
+  std::vector<std::string> arrays;
+  for (PostgresArray* column : {&ids, &aggregate_types, &aggregate_ids, &types, &payloads, &headers,
+                                &aggregate_versions, &schema_versions, &traceparents, &not_befores}) {
+    arrays.push_back(std::move(*column).finish());
+  }
+  return arrays;
+}
+
 // Text travels as bytea, so that it is UTF-8 whatever the session's client encoding is. unnest keeps the order, so seq
 // ascends in the order given.
-std::string insert_statement(const TableName& name, PayloadColumn payload) {
+std::string insert_sql(const TableName& name, PayloadColumn payload, const std::string& arrays) {
   const auto text = [](const std::string& column) { return "convert_from(m." + column + ", 'UTF8')"; };
   return "insert into " + quoted(name) +
          " (id, aggregatetype, aggregateid, type, payload, headers, aggregate_version, schema_version, traceparent,"
          " not_before) select m.id, " +
          text("aggregatetype") + ", " + text("aggregateid") + ", " + text("type") + ", " + payload_expression(payload) +
          ", " + text("headers") + "::jsonb, m.aggregate_version, m.schema_version, " + text("traceparent") +
-         ", m.not_before"
-         " from unnest($1::uuid[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::int8[],"
-         " $8::int4[], $9::bytea[], $10::timestamptz[])"
-         " as m(id, aggregatetype, aggregateid, type, payload, headers, aggregate_version, schema_version, traceparent,"
-         " not_before) on conflict (id) do nothing returning id";
+         ", m.not_before from unnest(" + arrays +
+         ") as m(id, aggregatetype, aggregateid, type, payload, headers, aggregate_version, schema_version,"
+         " traceparent, not_before) on conflict (id) do nothing returning id";
 }
 
-std::int64_t postgres_time(std::chrono::sys_time<std::chrono::microseconds> time) {
-  using namespace std::chrono;
-  return (time - sys_days(year(2000) / 1 / 1)).count();
-}
-
-std::vector<std::string> insert_parameters(const std::vector<CheckedMessage>& messages) {
-  using Element = PostgresArray::Element;
-  PostgresArray ids(Element::uuid), aggregate_types(Element::bytea), aggregate_ids(Element::bytea),
-      types(Element::bytea), payloads(Element::bytea), headers(Element::bytea), aggregate_versions(Element::int8),
-      schema_versions(Element::int4), traceparents(Element::bytea), not_befores(Element::timestamptz);
-  for (const CheckedMessage& checked : messages) {
-    const Message& message = *checked.message;
-    ids.add_bytes(checked.id);
-    aggregate_types.add_bytes(message.aggregate_type);
-    aggregate_ids.add_bytes(message.aggregate_id);
-    types.add_bytes(message.type);
-    payloads.add_bytes(message.payload);
-    headers.add_bytes(checked.headers);
-    aggregate_versions.add_optional(message.aggregate_version, [](auto& to, auto value) { to.add_int8(value); });
-    schema_versions.add_optional(message.schema_version, [](auto& to, auto value) { to.add_int4(value); });
-    if (message.traceparent.empty()) {
-      traceparents.add_null();
-    } else {
-      traceparents.add_bytes(message.traceparent);
-    }
-    not_befores.add_optional(message.not_before, [](auto& to, auto value) { to.add_int8(postgres_time(value)); });
+Statement insert_statement(const TableName& name, PayloadColumn payload, const std::vector<CheckedMessage>& messages,
+                           detail::PostgresSession::Values values) {
+  std::vector<std::string> arrays = columns(messages, values);
+  if (values == detail::PostgresSession::Values::parameters) {
+    return {insert_sql(name, payload,
+                       "$1::uuid[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::int8[],"
+                       " $8::int4[], $9::bytea[], $10::timestamptz[]"),
+            std::move(arrays)};
   }
-  std::vector<std::string> parameters;
-  for (const PostgresArray* column : {&ids, &aggregate_types, &aggregate_ids, &types, &payloads, &headers,
-                                      &aggregate_versions, &schema_versions, &traceparents, &not_befores}) {
-    parameters.push_back(column->parameter());
-  }
-  return parameters;
+  std::string list;
+  for (const std::string& array : arrays) list += (list.empty() ? "" : ", ") + array;
+  return {insert_sql(name, payload, list), {}};
 }
 
 // Datatype mismatch, undefined table, undefined column: not the table that was looked at.
@@ -125,7 +138,8 @@ bool table_has_changed(const std::string& sql_state) {
 std::vector<detail::PostgresSession::Row> insert(detail::PostgresSession& session, const TableName& name,
                                                  PayloadColumn payload, const std::vector<CheckedMessage>& messages) {
   try {
-    return session.run(insert_statement(name, payload), insert_parameters(messages));
+    const Statement statement = insert_statement(name, payload, messages, session.values());
+    return session.run(statement.sql, statement.parameters);
   } catch (const Error& error) {
     if (!table_has_changed(error.sql_state())) throw;
     forget_postgres_table(session, name);

@@ -48,13 +48,12 @@ std::string memory_key(const detail::PostgresSession& session, const TableName& 
   return connection.empty() ? connection : connection + "/" + quoted(name);
 }
 
-// Names arrive as bytes, so the session's client encoding does not matter. A qualified name is not given to
-// to_regclass, which raises an error where the schema may not be used.
+// Both parts are plain identifiers. A qualified name is not given to to_regclass, which raises an error where the
+// schema may not be used.
 std::string catalog_query(const TableName& name) {
-  const std::string which =
-      name.schema.empty() ? "c.oid = to_regclass(quote_ident(convert_from($1::bytea, 'UTF8')))"
-                          : "n.nspname = convert_from($2::bytea, 'UTF8') and has_schema_privilege(n.oid, 'USAGE') "
-                            "and c.relname = convert_from($1::bytea, 'UTF8')";
+  const std::string which = name.schema.empty() ? "c.oid = to_regclass('" + quoted(name) + "')"
+                                                : "n.nspname = '" + name.schema + "' and c.relname = '" + name.table +
+                                                      "' and has_schema_privilege(n.oid, 'USAGE')";
   return "select p.atttypid::regtype::text,"
          " has_any_column_privilege(c.oid, 'INSERT') and has_column_privilege(c.oid, i.attnum, 'SELECT'),"
          " current_setting('server_encoding') in ('UTF8', 'SQL_ASCII')"
@@ -81,9 +80,7 @@ PostgresTable find_postgres_table(detail::PostgresSession& session, const TableN
   if (!key.empty()) {
     if (const auto known = memory().find(key)) return *known;
   }
-  std::vector<std::string> parameters{name.table};
-  if (!name.schema.empty()) parameters.push_back(name.schema);
-  const auto rows = session.run(catalog_query(name), parameters);
+  const auto rows = session.run(catalog_query(name), {});
   const std::string table = quoted(name);
   if (rows.empty()) {
     refuse("there is no table " + table +

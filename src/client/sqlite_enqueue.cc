@@ -1,9 +1,7 @@
 #include <sqlite3.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +10,7 @@
 
 #include "client/checked_message.h"
 #include "client/table_name.h"
+#include "client/utc_text.h"
 #include "client/uuid.h"
 #include "outbox/error.h"
 #include "outbox/sqlite.h"
@@ -63,20 +62,6 @@ class Together {
   bool done_ = false;
 };
 
-// 2026-01-31T12:00:00.000000Z, as the table's other times.
-std::string utc_text(std::chrono::sys_time<std::chrono::microseconds> time) {
-  using namespace std::chrono;
-  const auto day = floor<days>(time);
-  const year_month_day date(day);
-  const hh_mm_ss clock(time - day);
-  char text[64];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
-  return text;
-}
-
 class Insert {
  public:
   Insert(sqlite3* database, const client::TableName& table)
@@ -106,7 +91,7 @@ class Insert {
     } else {
       text(9, message.traceparent);
     }
-    const std::string due = message.not_before ? utc_text(*message.not_before) : "";
+    const std::string due = message.not_before ? client::utc_text(*message.not_before) : "";
     if (message.not_before) {
       text(10, due);
     } else {

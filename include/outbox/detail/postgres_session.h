@@ -17,13 +17,22 @@ class PostgresSession {
  public:
   using Row = std::vector<std::optional<std::string>>;
 
-  virtual ~PostgresSession() = default;
+  // How values travel: beside the statement in binary format, or written into it. A driver whose call with parameters
+  // forgets to begin a transaction, or to see that it has ended, takes the second.
+  enum class Values { parameters, literals };
 
-  // One statement, one round trip. Parameters in binary format, results in text format. Throws outbox::Error.
+  explicit PostgresSession(Values values) : values_(values) {}
+  virtual ~PostgresSession() = default;
+  Values values() const { return values_; }
+
+  // One statement, one round trip; results in text format. Throws outbox::Error. No parameters with Values::literals.
   virtual std::vector<Row> run(const std::string& sql, const std::vector<std::string>& parameters) = 0;
 
   // Another connection has another one, also when it lives at the same address. Empty: not known yet.
   virtual std::string identity() const = 0;
+
+ private:
+  Values values_;
 };
 
 std::vector<Enqueued> enqueue(PostgresSession& session, std::span<const Message> messages,
