@@ -40,10 +40,12 @@ void Core::State::started(const FeedState& state, Time now) {
     pending_keys_.clear();
     sent_keys_.clear();
     held_ids_.clear();
+    marked_ids_.clear();
   }
   sent_failed_ = false;
   page_.reset();
   asked_ = Asked::nothing;
+  store_at_ = {};
   fetch_outstanding_ = false;
   drained_source_ = false;
   poll_at_ = now;
@@ -125,7 +127,7 @@ void Core::State::settled(const Result<void>& result, Time now) {
   if (result) {
     settle_failures_ = 0;
     sent_failed_ = false;
-    for (const RecordPtr& record : sent_.settled) held_ids_.erase(record->id);
+    for (const RecordPtr& record : sent_.settled) marked_ids_.push_back(record->id);
     for (auto& [side, key] : sent_keys_) {
       Line& line = side->out.line(key);
       --line.parks_pending;

@@ -69,8 +69,7 @@ void Core::State::decide_store() {
   if (asked_ == Asked::nothing && !sent_failed_ && !stopping_ && page_facts_.empty() && now_ >= store_at_) {
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       Side& side = *sides_[i];
-      const bool closed = side.out.client_down || side.out.breaker().closed_until() > now_;
-      if (now_ < side.due_at || (closed && side.due_answered)) continue;
+      if (now_ < due_question_at(side)) continue;
       asked_ = Asked::due;
       due_side_ = i;
       commands_.due = Commands::Due{i, kDueKeys, kDueRun, side.out.keys_with_parked()};
@@ -83,6 +82,13 @@ void Core::State::decide_store() {
     side->out.keep_lines(answer_pending);
     side->out.sweep();
   }
+}
+
+// While the sink takes nothing there is no use in asking, but for the first answer: it says what is parked at all.
+Time Core::State::due_question_at(const Side& side) const {
+  const Time at = std::max(side.due_at, store_at_);
+  if (!side.due_answered) return at;
+  return side.out.client_down ? kNever : std::max(at, side.out.breaker().closed_until());
 }
 
 bool Core::State::wants_settle() const {
@@ -122,6 +128,8 @@ bool Core::State::may_fetch() const {
 
 void Core::State::decide_fetch() {
   if (!may_fetch() || now_ < poll_at_) return;
+  // What was marked before this fetch begins cannot come again.
+  for (const std::string& id : std::exchange(marked_ids_, {})) held_ids_.erase(id);
   fetch_outstanding_ = true;
   commands_.fetch = Commands::Fetch{options_.page_records, options_.page_bytes};
 }
@@ -172,7 +180,7 @@ Time Core::State::next_wake() const {
     if (!stopping_) at = std::min(at, side->reopen_at);
     if (!running_ || stopping_) continue;
     at = std::min(at, side->out.next_wake(now_));
-    if (asked_ == Asked::nothing) at = std::min(at, std::max(side->due_at, side->out.breaker().closed_until()));
+    if (asked_ == Asked::nothing && !sent_failed_ && page_facts_.empty()) at = std::min(at, due_question_at(*side));
   }
   return at;
 }

@@ -112,15 +112,20 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
   std::optional<std::string> address = expand(route.address, *record);
   Delivery& delivery = side.out.append(line, record, route, address ? std::move(*address) : std::string());
   delivery.ordinal = ordinal;
-  const std::size_t limit = side.options.capabilities.payload_max;
   if (!address) {
     die(side, delivery, "bad_address", "the route's address '" + route.address + "' names an unknown field");
-  } else if (limit > 0 && record->payload.size() > limit) {
-    die(side, delivery, "too_large",
-        "payload of " + std::to_string(record->payload.size()) + " bytes, the sink takes " + std::to_string(limit));
-  } else {
+  } else if (!die_if_too_large(side, delivery)) {
     side.out.wake(line);
   }
+}
+
+bool Core::State::die_if_too_large(Side& side, Delivery& delivery) {
+  const std::size_t limit = side.options.capabilities.payload_max;
+  const std::size_t size = delivery.record->payload.size();
+  if (limit == 0 || size <= limit) return false;
+  die(side, delivery, "too_large",
+      "payload of " + std::to_string(size) + " bytes, the sink takes " + std::to_string(limit));
+  return true;
 }
 
 // Deliveries that come back from the side table, because the first of them is due.
@@ -129,14 +134,15 @@ void Core::State::load_run(Side& side, ParkedRun run) {
   if (line.has_parked() || line.retreating) return;
   if (broken(Variant::release_out_of_order)) std::reverse(run.deliveries.begin(), run.deliveries.end());
   for (Parked& parked : run.deliveries) {
-    load_parked(side, line, std::move(parked));
+    if (!load_parked(side, line, std::move(parked))) return;
   }
   line.rows_behind = run.more || line.parks_pending > 0;
   if (broken(Variant::facts_clear_key)) line.rows_behind = false;
   side.out.wake(line);
 }
 
-void Core::State::load_parked(Side& side, Line& line, Parked parked) {
+// False if it died and holds its key: nothing behind it may be loaded.
+bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
   const Route* route = router_->match(side.options.name, *parked.record);
   std::optional<std::string> address;
   if (route != nullptr) address = expand(route->address, *parked.record);
@@ -149,7 +155,7 @@ void Core::State::load_parked(Side& side, Line& line, Parked parked) {
     update.error = "the configuration has no route to this sink for it any more";
     pending_.updates.push_back(std::move(update));
     ++side.died;
-    return;
+    return true;
   }
   const auto seen = side.successes_seen.find(parked.record->id);
   Delivery& delivery = side.out.append(line, std::move(parked.record), *route, std::move(*address));
@@ -160,6 +166,7 @@ void Core::State::load_parked(Side& side, Line& line, Parked parked) {
     delivery.was_tried = true;
     side.successes_seen.erase(seen);
   }
+  return !die_if_too_large(side, delivery) || !route->dead_letter_holds_key;
 }
 
 }  // namespace outbox

@@ -81,7 +81,8 @@ class Core::State {
   void ingest_record(const RecordPtr& record);
   void route_record(Side& side, const RecordPtr& record, const Route& route, Ordinal ordinal, const PageFacts& facts);
   void load_run(Side& side, ParkedRun run);
-  void load_parked(Side& side, Line& line, Parked parked);
+  bool load_parked(Side& side, Line& line, Parked parked);
+  bool die_if_too_large(Side& side, Delivery& delivery);
 
   // core_outcomes.cc
   void outcome(Side& side, Delivery& delivery, Outcome outcome);
@@ -105,6 +106,7 @@ class Core::State {
   void decide_fetch();
   void decide_reopen();
   void release_front();
+  Time due_question_at(const Side& side) const;
   bool wants_settle() const;
   void send_settle();
   bool may_fetch() const;
@@ -120,6 +122,7 @@ class Core::State {
   Progress progress_;
   std::vector<std::unique_ptr<Side>> sides_;
   std::unordered_set<std::string> held_ids_;  // source_repeats: what must not be taken in twice
+  std::vector<std::string> marked_ids_;       // of those: settled, but a fetch that began before may bring them again
 
   // The page that was fetched and waits for the store's facts, one answer per sink.
   std::optional<Page> page_;
