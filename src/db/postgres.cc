@@ -269,7 +269,7 @@ void PgConnection::cancel() {
 }
 
 Result<PgTransaction> PgTransaction::begin(PgConnection& connection) {
-  auto begun = connection.run("begin");
+  auto begun = connection.run("begin isolation level read committed");
   if (!begun) return begun.failure();
   return PgTransaction(connection);
 }

@@ -1,0 +1,33 @@
+#include "db/postgres.h"
+#include "source/poll/table_columns.h"
+
+namespace outbox {
+
+namespace {
+
+constexpr const char* kColumnsSql =
+    "select a.attname, format_type(a.atttypid, null), not a.attnotnull, exists (select from pg_index i where"
+    " i.indrelid = a.attrelid and i.indkey[0] = a.attnum) from pg_attribute a where a.attrelid = to_regclass($1)"
+    " and a.attnum > 0 and not a.attisdropped order by a.attnum";
+
+}  // namespace
+
+Result<TableShape> inspect_postgres_table(const std::string& url, const TableMapping& mapping) {
+  db::PgConnectOptions options;
+  options.application_name = "outboxd check";
+  auto connection = db::PgConnection::open(url, options);
+  if (!connection) return connection.failure();
+  auto rows = (*connection)->query(kColumnsSql, {db::pg_qualified(mapping.table)});
+  if (!rows) return rows.failure();
+  if (rows->empty()) {
+    return Failure{FailureKind::invalid, "there is no table " + mapping.table + " at " + db::pg_address(url) +
+                                             ": run `outboxd init`, or name the table in outbox.table"};
+  }
+  std::vector<TableColumn> columns;
+  for (int i = 0; i < rows->size(); ++i) {
+    columns.push_back({rows->text(i, 0), rows->text(i, 1), rows->flag(i, 2), rows->flag(i, 3)});
+  }
+  return resolve_shape(mapping, columns);
+}
+
+}  // namespace outbox

@@ -1,0 +1,93 @@
+#include "source/poll/snapshot_source.h"
+
+#include "source/poll/record_columns.h"
+#include "source/poll/snapshot_sql.h"
+
+namespace outbox {
+
+namespace {
+
+constexpr int kBoundsColumns = 3;
+
+SnapshotWindow::Bounds read_bounds(const db::PgRows& row) {
+  SnapshotWindow::Bounds bounds;
+  bounds.hi = db::pg_int64(row.bytes(0, 0));
+  if (!row.null(0, 1)) bounds.fresh_lo = db::pg_int64(row.bytes(0, 1));
+  bounds.lo = db::pg_int64(row.bytes(0, 2));
+  return bounds;
+}
+
+}  // namespace
+
+SnapshotSource::SnapshotSource(std::string url, const TableShape& shape)
+    : session_(std::move(url), {{"outbox_open", open_sql(shape)}, {"outbox_page", page_sql(shape)}}),
+      payload_is_json_(shape.types.at("payload") != "bytea") {}
+
+Result<void> SnapshotSource::open(const Position& start) {
+  window_.start(start);
+  return session_.open();
+}
+
+Result<Page> SnapshotSource::fetch(std::size_t max_records, std::size_t max_bytes) {
+  // At most one more round: behind a resumed window of which nothing is left, or an empty one, there may be rows.
+  for (;;) {
+    const bool resumed = window_.next() == SnapshotWindow::Step::open;
+    if (window_.next() == SnapshotWindow::Step::probe) {
+      auto changed = probe();
+      if (!changed) return changed.failure();
+      if (!*changed) return Page{{}, {}, false, false, database_now()};
+    }
+    auto page = read(max_records, max_bytes);
+    if (!page || !page->records.empty() || !resumed) return page;
+  }
+}
+
+Result<bool> SnapshotSource::probe() {
+  auto* connection = session_.connection();
+  if (connection == nullptr) return Failure{FailureKind::unavailable, "the source is not open"};
+  auto rows = connection->run(kProbeSql);
+  if (!rows) return rows.failure();
+  probed_at_ = std::chrono::steady_clock::now();
+  probed_time_ = Time(Duration(rows->integer(0, 1)));
+  return window_.probed(rows->text(0, 0));
+}
+
+// Carries out the window's `open` or `page` step. An empty page: nothing was left in the window.
+Result<Page> SnapshotSource::read(std::size_t max_records, std::size_t max_bytes) {
+  const bool opening = window_.next() == SnapshotWindow::Step::open;
+  const auto limit = page_size_.limit(max_records);
+  Page page{{}, window_.window(), false, false, {}};
+  db::PgValues values{page.window.from, page.window.to, std::to_string(limit), std::to_string(window_.last())};
+  if (!opening) {
+    values.push_back(std::to_string(window_.fresh_lo()));
+    values.push_back(std::to_string(window_.hi()));
+  }
+  std::optional<SnapshotWindow::Bounds> bounds;
+  PageRows rows;
+  auto* connection = session_.connection();
+  if (connection == nullptr) return Failure{FailureKind::unavailable, "the source is not open"};
+  auto streamed = connection->stream(opening ? "outbox_open" : "outbox_page", values, [&](const db::PgRows& row) {
+    if (opening && !bounds) bounds = read_bounds(row);
+    return rows.add(read_record(row, opening ? kBoundsColumns : 0, payload_is_json_), max_bytes);
+  });
+  if (!streamed) return streamed.failure();
+  rows.cut ? page_size_.was_cut(rows.records.size()) : page_size_.was_whole();
+
+  const bool resumed = window_.resumed();
+  const bool rows_left = !opening || window_.opened(bounds);
+  const bool exhausted = !rows.cut && rows.records.size() < limit;
+  const auto last = rows.records.empty() ? window_.last() : rows.records.back()->seq;
+  page.window_done = !rows_left || window_.read(last, exhausted);
+  // Behind a resumed window lies all that was committed since it was cut.
+  page.full = !page.window_done || resumed;
+  page.records = std::move(rows.records);
+  page.database_now = database_now();
+  return page;
+}
+
+Time SnapshotSource::database_now() const {
+  if (probed_time_ == Time{}) return {};
+  return probed_time_ + std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - probed_at_);
+}
+
+}  // namespace outbox

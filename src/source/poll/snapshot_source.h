@@ -1,0 +1,35 @@
+// SnapshotSource: reads a table with xid and seq columns by snapshot windows (snapshot_window.h), exactly.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "source/poll/poll_session.h"
+#include "source/poll/snapshot_window.h"
+#include "source/poll/table_shape.h"
+#include "source/source.h"
+
+namespace outbox {
+
+class SnapshotSource : public Source {
+ public:
+  SnapshotSource(std::string url, const TableShape& shape);
+
+  Result<void> open(const Position& start) override;
+  Result<Page> fetch(std::size_t max_records, std::size_t max_bytes) override;
+  bool repeats() const override { return false; }
+
+ private:
+  Result<bool> probe();
+  Result<Page> read(std::size_t max_records, std::size_t max_bytes);
+  Time database_now() const;
+
+  PollSession session_;
+  bool payload_is_json_;
+  SnapshotWindow window_;
+  PageSize page_size_;
+  Time probed_time_{};  // by the database's clock, at probed_at_
+  std::chrono::steady_clock::time_point probed_at_{};
+};
+
+}  // namespace outbox
