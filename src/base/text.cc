@@ -63,6 +63,71 @@ std::string to_rfc3339(Time time) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), micros);
 }
 
+namespace {
+
+// Reads exactly `digits` digits from the front.
+std::optional<int> take_number(std::string_view& text, std::size_t digits) {
+  if (text.size() < digits) return std::nullopt;
+  int number = 0;
+  for (const char c : text.substr(0, digits)) {
+    if (c < '0' || c > '9') return std::nullopt;
+    number = number * 10 + (c - '0');
+  }
+  text.remove_prefix(digits);
+  return number;
+}
+
+bool take(std::string_view& text, char expected) {
+  if (text.empty() || text.front() != expected) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+std::optional<Duration> take_fraction(std::string_view& text) {
+  if (!take(text, '.')) return Duration{0};
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (digits == 0 || digits > 6) return std::nullopt;
+  int micros = *take_number(text, digits);
+  for (std::size_t i = digits; i < 6; ++i) micros *= 10;
+  return Duration(micros);
+}
+
+std::optional<Duration> take_offset(std::string_view& text) {
+  if (take(text, 'Z')) return Duration{0};
+  const bool east = take(text, '+');
+  if (!east && !take(text, '-')) return std::nullopt;
+  const auto hours = take_number(text, 2);
+  const bool colon = take(text, ':');
+  const auto minutes = take_number(text, 2);
+  if (!hours || !colon || !minutes || *hours > 23 || *minutes > 59) return std::nullopt;
+  const Duration offset = std::chrono::hours(*hours) + std::chrono::minutes(*minutes);
+  return east ? offset : -offset;
+}
+
+}  // namespace
+
+std::optional<Time> parse_rfc3339(std::string_view text) {
+  const auto year = take_number(text, 4);
+  if (!year || !take(text, '-')) return std::nullopt;
+  const auto month = take_number(text, 2);
+  if (!month || !take(text, '-')) return std::nullopt;
+  const auto day = take_number(text, 2);
+  if (!day || !(take(text, 'T') || take(text, ' '))) return std::nullopt;
+  const auto hour = take_number(text, 2);
+  if (!hour || !take(text, ':')) return std::nullopt;
+  const auto minute = take_number(text, 2);
+  if (!minute || !take(text, ':')) return std::nullopt;
+  const auto second = take_number(text, 2);
+  if (!second || *hour > 23 || *minute > 59 || *second > 59) return std::nullopt;
+  const auto fraction = take_fraction(text);
+  const auto offset = fraction ? take_offset(text) : std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!offset || !text.empty() || !date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
+         std::chrono::seconds(*second) + *fraction - *offset;
+}
+
 std::string one_line(std::string_view text) {
   std::string line(text);
   for (char& c : line) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 
 // "2026-01-31T09:30:00.123456Z"
 std::string to_rfc3339(Time time);
+
+// The inverse, with Z or an offset like +02:00; the fraction may be missing and has at most six digits.
+std::optional<Time> parse_rfc3339(std::string_view text);
 
 // One line for people: control characters, line breaks included, become spaces.
 std::string one_line(std::string_view text);

@@ -32,6 +32,18 @@ TEST(Text, DurationsReadBack) {
   EXPECT_EQ(to_text(1us), "1us");
 }
 
+TEST(Text, TimesReadBack) {
+  const auto time = parse_rfc3339("2026-01-31T09:30:00.5+02:00");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(to_rfc3339(*time), "2026-01-31T07:30:00.500000Z");
+  EXPECT_EQ(to_rfc3339(*parse_rfc3339("1969-12-31T23:59:59.999999Z")), "1969-12-31T23:59:59.999999Z");
+  for (const char* bad : {"", "2026-01-31", "2026-01-31T09:30:00", "2026-02-30T09:30:00Z", "2026-01-31T24:00:00Z",
+                          "2026-01-31T09:30:00.Z", "2026-01-31T09:30:00.1234567Z", "2026-01-31T09:30:00Zx",
+                          "2026-01-31T09:30:00+0200", "+026-01-31T09:30:00Z"}) {
+    EXPECT_FALSE(parse_rfc3339(bad)) << bad;
+  }
+}
+
 TEST(JsonWriter, NestsAndSeparates) {
   JsonWriter json;
   json.begin_object().key("a").begin_array().value(1).value("x").begin_object().end_object().end_array();

@@ -1,0 +1,235 @@
+#include "app/cli.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/text.h"
+#include "config/units.h"
+
+namespace outbox::app {
+
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 done; 1 the answer is no; 2 usage or configuration; 3 database or sink out of reach.\n"
+    "Precedence: flag, then environment (OUTBOX_DATABASE, OUTBOX_ADMIN_LISTEN, OUTBOX_LOG_LEVEL, OUTBOX_LOG_FORMAT),\n"
+    "then the file (--config, else OUTBOX_CONFIG, else outboxd.yaml).";
+
+void override_option(CLI::App& command, config::Overrides& overrides, const char* flag, const std::string& key,
+                     const char* help) {
+  command.add_option_function<std::string>(
+      flag, [&overrides, key](const std::string& value) { overrides[key] = value; }, help);
+}
+
+void file_options(CLI::App& command, ConfigFlags& flags) {
+  command.add_option("--config", flags.file, "The configuration file")->type_name("FILE");
+  override_option(command, flags.overrides, "--database", "database",
+                  "URL of the database: postgresql://… or sqlite:FILE. Others see a command line: keep passwords in "
+                  "OUTBOX_DATABASE or the file");
+}
+
+void table_option(CLI::App& command, ConfigFlags& flags) {
+  command.add_option("--table", flags.table, "The outbox table, where there is no configuration file")
+      ->capture_default_str();
+}
+
+void log_options(CLI::App& command, config::Overrides& overrides) {
+  override_option(command, overrides, "--log-level", "log.level", "debug, info, warn or error");
+  override_option(command, overrides, "--log-format", "log.format", "logfmt or json");
+}
+
+// What of the commands CLI11 fills; it keeps references until the parse is over.
+struct Parsed {
+  RunFlags run;
+  DemoFlags demo;
+  InitFlags init;
+  SendFlags send;
+  StatusFlags status;
+  PruneFlags prune;
+  ConfigLintFlags lint;
+  VersionFlags version;
+  std::string demo_for;
+  std::vector<std::string> headers;
+};
+
+CLI::App* add_command(CLI::App& app, const char* name, const char* help, const char* example) {
+  CLI::App* command = app.add_subcommand(name, help);
+  command->footer(fmt::format("Example:\n  {}", example));
+  return command;
+}
+
+void add_run(CLI::App& app, Parsed& parsed) {
+  CLI::App* run =
+      add_command(app, "run", "Relay messages: every role that the file names", "outboxd run --config outboxd.yaml");
+  file_options(*run, parsed.run.config);
+  override_option(*run, parsed.run.config.overrides, "--admin-listen", "admin.listen",
+                  "host:port of /metrics, /healthz, /readyz");
+  log_options(*run, parsed.run.config.overrides);
+  run->add_flag("--once", parsed.run.once,
+                "Deliver what is there and due now, retries awaited, then end; exit 1 if any is waiting or dead");
+}
+
+void add_demo(CLI::App& app, Parsed& parsed) {
+  CLI::App* demo =
+      add_command(app, "demo", "A small shop on SQLite, with failures, and the checker's verdict at the end",
+                  "outboxd demo --for 20s");
+  demo->add_option("--for", parsed.demo_for, "End after this long, like 20s (default: at Ctrl-C)")
+      ->type_name("DURATION");
+  demo->add_flag("--json", parsed.demo.json, "Print the verdict as one JSON object");
+}
+
+void add_init(CLI::App& app, Parsed& parsed) {
+  CLI::App* init = add_command(app, "init", "Create or upgrade our tables; safe to run again",
+                               "outboxd init --database postgresql://shop@localhost/shop");
+  file_options(*init, parsed.init.config);
+  table_option(*init, parsed.init.config);
+  init->add_option("--payload", parsed.init.payload, "Type of the payload column on PostgreSQL")
+      ->check(CLI::IsMember({"json", "jsonb", "bytea"}))
+      ->capture_default_str();
+  init->add_option("--capture", parsed.init.capture,
+                   "How the daemon will find new rows; wal and log are not in this version")
+      ->check(CLI::IsMember({"poll", "wal", "log"}))
+      ->capture_default_str();
+  init->add_flag("--print", parsed.init.print, "Print the SQL and touch nothing");
+}
+
+void add_send(CLI::App& app, Parsed& parsed) {
+  SendFlags& flags = parsed.send;
+  CLI::App* send = add_command(app, "send", "Enqueue one message and print its id",
+                               "outboxd send --database sqlite:shop.db --aggregate-type order --aggregate-id 4711 \\\n"
+                               "    --type OrderConfirmed --payload '{\"total\": 12}'");
+  file_options(*send, flags.config);
+  table_option(*send, flags.config);
+  send->add_option("--aggregate-type", flags.aggregate_type, "For example order")->required();
+  send->add_option("--aggregate-id", flags.aggregate_id, "With the type, the ordering key")->required();
+  send->add_option("--type", flags.type, "For example OrderConfirmed")->required();
+  auto* payload = send->add_option("--payload", flags.payload, "JSON text; - reads standard input");
+  send->add_option("--payload-file", flags.payload_file, "Read the payload from a file; - is standard input")
+      ->type_name("FILE")
+      ->excludes(payload);
+  send->add_flag("--bytes", flags.bytes, "The payload is bytes, not JSON");
+  send->add_option("--id", flags.id, "Message id, a UUID (default: a new UUIDv7)");
+  send->add_option("--header", parsed.headers, "A header, name=value; may be repeated")->type_name("NAME=VALUE");
+  send->add_option("--not-before", flags.not_before, "Not delivered before, like 2026-01-31T09:30:00Z")
+      ->type_name("TIME");
+  send->add_option("--aggregate-version", flags.aggregate_version, "Version of the aggregate");
+  send->add_option("--schema-version", flags.schema_version, "Version of the payload's schema");
+  send->add_option("--traceparent", flags.traceparent, "W3C trace context");
+}
+
+void add_status(CLI::App& app, Parsed& parsed) {
+  CLI::App* status = add_command(app, "status", "Unsent, waiting and dead messages, and what each sink does",
+                                 "outboxd status --config outboxd.yaml --watch");
+  file_options(*status, parsed.status.config);
+  status->add_flag("--watch", parsed.status.watch, "Again every two seconds");
+  status->add_flag("--json", parsed.status.json, "One JSON object (one a line with --watch)");
+}
+
+void add_prune(CLI::App& app, Parsed& parsed) {
+  CLI::App* prune = add_command(app, "prune", "Apply retention now", "outboxd prune --config outboxd.yaml --dry-run");
+  file_options(*prune, parsed.prune.config);
+  prune->add_flag("--dry-run", parsed.prune.dry_run, "Only say how many rows would go");
+}
+
+void add_config(CLI::App& app, Parsed& parsed) {
+  CLI::App* config =
+      add_command(app, "config", "Check and describe the configuration", "outboxd config lint --config outboxd.yaml");
+  config->require_subcommand(1);
+  CLI::App* lint = add_command(*config, "lint", "Every error of the file at once; connects to nothing",
+                               "outboxd config lint --config outboxd.yaml");
+  file_options(*lint, parsed.lint.config);
+  add_command(*config, "doc", "Print the reference page (Markdown)", "outboxd config doc > configuration.md");
+  add_command(*config, "schema", "Print the JSON Schema, for editors", "outboxd config schema > outboxd.schema.json");
+}
+
+void add_version(CLI::App& app, Parsed& parsed) {
+  CLI::App* version = add_command(app, "version", "The version, and those of the libraries", "outboxd version --json");
+  version->add_flag("--json", parsed.version.json, "One JSON object");
+}
+
+int usage_error(const CLI::App& app, const std::string& what) {
+  std::string path = "outboxd";
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    path += " " + at->get_name();
+  }
+  fmt::print(stderr, "{}: {}; see {} --help\n", path, one_line(what), path);
+  return kUsage;
+}
+
+// What CLI11 cannot type.
+std::optional<std::string> finish(Parsed& parsed) {
+  if (!parsed.demo_for.empty()) {
+    const auto duration = config::parse_duration(parsed.demo_for);
+    if (!duration) return "--for " + duration.failure().what;
+    parsed.demo.run_for = *duration;
+  }
+  for (const std::string& header : parsed.headers) {
+    const auto equals = header.find('=');
+    if (equals == std::string::npos || equals == 0) return "--header is written name=value";
+    parsed.send.headers.emplace_back(header.substr(0, equals), header.substr(equals + 1));
+  }
+  if (parsed.send.payload == "-") {
+    parsed.send.payload.reset();
+    parsed.send.payload_file = "-";
+  }
+  return std::nullopt;
+}
+
+Command chosen(const CLI::App& app, Parsed& parsed) {
+  const CLI::App* command = app.get_subcommands().front();
+  const std::string name = command->get_name();
+  if (name == "run") return std::move(parsed.run);
+  if (name == "demo") return std::move(parsed.demo);
+  if (name == "init") return std::move(parsed.init);
+  if (name == "send") return std::move(parsed.send);
+  if (name == "status") return std::move(parsed.status);
+  if (name == "prune") return std::move(parsed.prune);
+  if (name == "version") return std::move(parsed.version);
+  const std::string of_config = command->get_subcommands().front()->get_name();
+  if (of_config == "doc") return ConfigDocFlags{};
+  if (of_config == "schema") return ConfigSchemaFlags{};
+  return std::move(parsed.lint);
+}
+
+std::optional<std::string> unknown_command(const CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') return std::nullopt;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return std::nullopt;
+  const std::string guess = nearest(argv[1], names);
+  return fmt::format("unknown command '{}'{}", argv[1],
+                     guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess));
+}
+
+}  // namespace
+
+std::variant<Command, int> parse_command_line(int argc, const char* const* argv) {
+  CLI::App app{"outboxd: delivers messages from an outbox table to Kafka, HTTP endpoints and files.", "outboxd"};
+  app.footer(kExitCodes);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "outboxd " OUTBOX_VERSION);
+  Parsed parsed;
+  add_init(app, parsed);
+  add_run(app, parsed);
+  add_demo(app, parsed);
+  add_send(app, parsed);
+  add_status(app, parsed);
+  add_prune(app, parsed);
+  add_config(app, parsed);
+  add_version(app, parsed);
+  if (const auto unknown = unknown_command(app, argc, argv)) return usage_error(app, *unknown);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(app, error.what());
+  }
+  if (const auto wrong = finish(parsed)) return usage_error(app, *wrong);
+  return chosen(app, parsed);
+}
+
+}  // namespace outbox::app

@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "app/commands/commands.h"
+#include "app/database.h"
+#include "app/settings_file.h"
+#include "app/status_report.h"
+
+namespace outbox::app {
+
+namespace {
+
+constexpr timespec kRefresh{2, 0};
+
+Result<StatusReport> read_status(Store& store, const std::vector<Feed>& feeds) {
+  auto status = store.status(feeds);
+  if (!status) return status.failure();
+  std::vector<std::string> sinks;
+  for (const Feed& feed : feeds) sinks.insert(sinks.end(), feed.sinks.begin(), feed.sinks.end());
+  return make_status_report(*std::move(status), sinks);
+}
+
+int show(const Result<StatusReport>& status, bool json) {
+  if (!status) return report(status.failure());
+  fmt::print("{}\n", json ? status_json(*status) : status_text(*status));
+  std::fflush(stdout);
+  return kDone;
+}
+
+// Shows it again and again; a database that is away is shown, too, and waited for.
+int watch(Store& store, const std::vector<Feed>& feeds, bool json) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  while (true) {
+    if (!json && isatty(STDOUT_FILENO) != 0) fmt::print("\x1b[H\x1b[2J");
+    show(read_status(store, feeds), json);
+    if (std::ferror(stdout) != 0 || sigtimedwait(&ends, nullptr, &kRefresh) >= 0) return kDone;
+  }
+}
+
+}  // namespace
+
+int execute(const StatusFlags& flags) {
+  const auto settings = load_settings(flags.config);
+  if (!settings) return kUsage;
+  const auto database = Database::inspect(*settings);
+  if (!database) return report(database.failure());
+  const auto store = database->make_store();
+  const auto feeds = database->feeds(*settings);
+  if (flags.watch) return watch(*store, feeds, flags.json);
+  return show(read_status(*store, feeds), flags.json);
+}
+
+}  // namespace outbox::app

@@ -1,0 +1,76 @@
+#include "app/database.h"
+
+#include "source/poll/sqlite_source.h"
+#include "source/poll/table_shape.h"
+#include "store/postgres/postgres_store.h"
+#include "store/postgres/schema.h"
+#include "store/sqlite/schema.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace outbox::app {
+
+using config::DatabaseKind;
+
+// `shape` is what was found on PostgreSQL; on SQLite only its mapping counts.
+struct Database::Parts {
+  DatabaseKind kind;
+  std::string url;
+  TableShape shape;
+};
+
+Result<Database> Database::inspect(const config::Settings& settings) {
+  const auto kind = config::database_kind(settings.database);
+  if (!kind) return kind.failure();
+  Parts parts{*kind, settings.database, {}};
+  if (*kind == DatabaseKind::postgresql) {
+    auto shape = inspect_postgres_table(settings.database, settings.outbox);
+    if (!shape) return shape.failure();
+    parts.shape = *std::move(shape);
+  } else {
+    parts.shape.table = settings.outbox;
+    parts.shape.positions = true;
+  }
+  Database database(std::make_shared<const Parts>(std::move(parts)));
+  database.positions_ = database.parts_->shape.positions && database.parts_->shape.table.sent == SentMode::keep;
+  database.notes_ = database.parts_->shape.notes;
+  return database;
+}
+
+std::vector<Feed> Database::feeds(const config::Settings& settings) const {
+  std::vector<Feed> feeds;
+  if (!positions_) feeds.push_back({"*", {}, false, true});
+  for (const config::SinkSettings& sink : settings.sinks) {
+    if (positions_) {
+      feeds.push_back({sink.name, {sink.name}, true, sink.from_beginning});
+    } else {
+      feeds.front().sinks.push_back(sink.name);
+    }
+  }
+  return feeds;
+}
+
+std::unique_ptr<Store> Database::make_store() const {
+  if (parts_->kind == DatabaseKind::postgresql) return make_postgres_store(parts_->url, parts_->shape.table);
+  return make_sqlite_store(parts_->url, parts_->shape.table);
+}
+
+std::unique_ptr<Source> Database::make_source() const {
+  if (parts_->kind == DatabaseKind::postgresql) return make_postgres_source(parts_->url, parts_->shape);
+  return make_sqlite_source(parts_->url, parts_->shape.table);
+}
+
+Result<InitReport> init_tables(const std::string& url, const InitOptions& options) {
+  const auto kind = config::database_kind(url);
+  if (!kind) return kind.failure();
+  if (*kind == DatabaseKind::postgresql) return init_postgres(url, options);
+  return init_sqlite(config::sqlite_file(url), options);
+}
+
+Result<std::string> schema_sql(const std::string& url, const InitOptions& options) {
+  const auto kind = config::database_kind(url);
+  if (!kind) return kind.failure();
+  if (*kind == DatabaseKind::postgresql) return postgres_schema_sql(options);
+  return sqlite_schema_sql(options);
+}
+
+}  // namespace outbox::app

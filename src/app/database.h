@@ -1,0 +1,51 @@
+// The database that the settings name: which product it is, by the URL's scheme, is decided here and nowhere else.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/database_url.h"
+#include "config/settings.h"
+#include "source/source.h"
+#include "store/schema.h"
+#include "store/store.h"
+
+namespace outbox::app {
+
+// An outbox table as it really is, and what reads it and keeps our state beside it.
+class Database {
+ public:
+  // Looks at the table. On PostgreSQL this connects: `unavailable` may be tried again, the other failures are for
+  // people.
+  static Result<Database> inspect(const config::Settings& settings);
+
+  // True: every sink keeps a position of its own and is a feed by itself; false: all share the feed "*".
+  bool positions() const { return positions_; }
+  // One line each: what this table cannot promise, and what would buy it.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  // One per sink, or one for all.
+  std::vector<Feed> feeds(const config::Settings& settings) const;
+
+  // Each call makes one of its own, for one thread. Neither connects.
+  std::unique_ptr<Store> make_store() const;
+  std::unique_ptr<Source> make_source() const;
+
+ private:
+  struct Parts;
+  explicit Database(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+
+  std::shared_ptr<const Parts> parts_;
+  bool positions_ = true;
+  std::vector<std::string> notes_;
+};
+
+// `outboxd init`: creates or upgrades our tables.
+Result<InitReport> init_tables(const std::string& url, const InitOptions& options);
+
+// The SQL that it would run. Connects to nothing.
+Result<std::string> schema_sql(const std::string& url, const InitOptions& options);
+
+}  // namespace outbox::app

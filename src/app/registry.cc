@@ -1,0 +1,55 @@
+#include "app/registry.h"
+
+#include <algorithm>
+
+#include "sink/file/file_sink.h"
+#include "sink/http/http_sink.h"
+#include "sink/kafka/kafka_sink.h"
+
+namespace outbox::app {
+
+std::span<const SinkType> sink_types() {
+  static const std::vector<SinkType> types{
+      kafka_sink(),
+      http_sink(),
+      file_sink(),
+      stdout_sink(),
+  };
+  return types;
+}
+
+namespace {
+
+config::SinkKind to_kind(const SinkType& type) {
+  return {type.name,
+          type.summary,
+          type.options,
+          type.address_option,
+          type.default_address,
+          [create = type.create](std::string_view name, const config::Values& options) -> Result<void> {
+            auto sink = create(name, options);
+            if (!sink) return sink.failure();
+            return {};
+          }};
+}
+
+}  // namespace
+
+std::span<const config::SinkKind> sink_kinds() {
+  static const std::vector<config::SinkKind> kinds = [] {
+    std::vector<config::SinkKind> made;
+    for (const SinkType& type : sink_types()) made.push_back(to_kind(type));
+    return made;
+  }();
+  return kinds;
+}
+
+Result<std::unique_ptr<Sink>> make_sink(const config::SinkSettings& settings) {
+  const auto types = sink_types();
+  const auto type =
+      std::find_if(types.begin(), types.end(), [&](const SinkType& each) { return each.name == settings.type; });
+  OUTBOX_ASSERT(type != types.end());
+  return type->create(settings.name, settings.options);
+}
+
+}  // namespace outbox::app

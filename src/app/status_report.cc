@@ -1,0 +1,126 @@
+#include "app/status_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+
+namespace outbox::app {
+
+namespace {
+
+bool alive(const RelayStatus& relay, Time now) { return !relay.stopped && now - relay.seen_at < kRelaySilent; }
+
+// "3s", "5m", "2h", "4d": as much as one wants to know at a glance.
+std::string age(Time since, Time now) {
+  const auto seconds = std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
+  if (seconds < 120) return fmt::format("{}s", seconds);
+  if (seconds < 7200) return fmt::format("{}m", seconds / 60);
+  if (seconds < 172'800) return fmt::format("{}h", seconds / 3600);
+  return fmt::format("{}d", seconds / 86'400);
+}
+
+std::string last_error(const SinkLine& line) {
+  if (!line.live.held_because.empty()) return "held: " + line.live.held_because;
+  if (!line.live.breaker_reason.empty()) return line.live.breaker_reason;
+  return line.live.last_error.empty() ? line.stored.last_error : line.live.last_error;
+}
+
+std::string sink_row(const std::string& name, const SinkLine& line, Time now) {
+  const bool live = !line.relay.empty();
+  const auto oldest = line.stored.oldest_waiting ? age(*line.stored.oldest_waiting, now) : "-";
+  return fmt::format("{:<20} {:<10} {:>9} {:>9} {:>7} {:>10} {:>9}  {}\n", name, live ? line.live.breaker : "no relay",
+                     line.stored.parked.waiting, line.stored.parked.dead, oldest,
+                     live ? std::to_string(line.live.in_flight) : "-",
+                     live ? fmt::format("{:.1f}", line.live.rate) : "-", one_line(last_error(line)));
+}
+
+void optional_time(JsonWriter& json, std::string_view key, const std::optional<Time>& time) {
+  json.key(key);
+  if (time) {
+    json.value(to_rfc3339(*time));
+  } else {
+    json.null();
+  }
+}
+
+void sink_json(JsonWriter& json, const std::string& name, const SinkLine& line) {
+  json.begin_object().key("name").value(name);
+  json.key("waiting").value(line.stored.parked.waiting).key("dead").value(line.stored.parked.dead);
+  json.key("waiting_for_destination").value(line.stored.parked.uncharged);
+  optional_time(json, "oldest_waiting", line.stored.oldest_waiting);
+  const bool live = !line.relay.empty();
+  json.key("relay");
+  live ? json.value(line.relay) : json.null();
+  json.key("breaker");
+  live ? json.value(line.live.breaker) : json.null();
+  json.key("in_flight").value(line.live.in_flight).key("rate").value(line.live.rate);
+  json.key("delivered").value(line.live.delivered);
+  optional_time(json, "last_delivery",
+                line.live.last_delivery == Time{} ? std::nullopt : std::optional(line.live.last_delivery));
+  json.key("held_because").value(line.live.held_because).key("last_error").value(last_error(line)).end_object();
+}
+
+}  // namespace
+
+StatusReport make_status_report(StoreStatus store, const std::vector<std::string>& sinks) {
+  StatusReport report;
+  for (const std::string& sink : sinks) report.sinks[sink];
+  for (const auto& [name, status] : store.sinks) report.sinks[name].stored = status;
+  std::vector<const RelayStatus*> relays;
+  for (const RelayStatus& relay : store.relays) {
+    if (alive(relay, store.database_now)) relays.push_back(&relay);
+  }
+  std::sort(relays.begin(), relays.end(), [](const auto* a, const auto* b) { return a->seen_at < b->seen_at; });
+  for (const RelayStatus* relay : relays) {
+    const auto reports = parse_sink_reports(relay->sinks_json);
+    if (!reports) continue;  // a relay that has said nothing yet
+    for (const SinkReport& live : *reports) {
+      const auto line = report.sinks.find(live.sink);
+      if (line == report.sinks.end()) continue;
+      line->second.live = live;
+      line->second.relay = relay->name;
+    }
+  }
+  report.store = std::move(store);
+  return report;
+}
+
+std::string status_text(const StatusReport& report) {
+  const StoreStatus& store = report.store;
+  const Time now = store.database_now;
+  std::string text = fmt::format("unsent  {}{}", store.unsent, store.unsent_is_capped ? " or more" : "");
+  if (store.oldest_unsent) text += fmt::format(", the oldest for {}", age(*store.oldest_unsent, now));
+  text += fmt::format("\n\n{:<20} {:<10} {:>9} {:>9} {:>7} {:>10} {:>9}  {}\n", "SINK", "BREAKER", "WAITING", "DEAD",
+                      "OLDEST", "IN FLIGHT", "RATE/S", "LAST ERROR");
+  for (const auto& [name, line] : report.sinks) text += sink_row(name, line, now);
+  text += "\n";
+  for (const RelayStatus& relay : store.relays) {
+    const std::string state = relay.stopped ? "stopped" : alive(relay, now) ? "running" : "gone";
+    text += fmt::format("relay {}: {}, seen {} ago\n", relay.name, state, age(relay.seen_at, now));
+  }
+  if (store.relays.empty()) text += "no relay has run yet\n";
+  return text;
+}
+
+std::string status_json(const StatusReport& report) {
+  const StoreStatus& store = report.store;
+  JsonWriter json;
+  json.begin_object().key("now").value(to_rfc3339(store.database_now));
+  json.key("unsent").value(store.unsent).key("unsent_is_lower_bound").value(store.unsent_is_capped);
+  optional_time(json, "oldest_unsent", store.oldest_unsent);
+  json.key("sinks").begin_array();
+  for (const auto& [name, line] : report.sinks) sink_json(json, name, line);
+  json.end_array().key("relays").begin_array();
+  for (const RelayStatus& relay : store.relays) {
+    json.begin_object().key("name").value(relay.name).key("alive").value(alive(relay, store.database_now));
+    json.key("stopped").value(relay.stopped).key("started_at").value(to_rfc3339(relay.started_at));
+    json.key("seen_at").value(to_rfc3339(relay.seen_at)).end_object();
+  }
+  json.end_array().end_object();
+  return json.text();
+}
+
+}  // namespace outbox::app
