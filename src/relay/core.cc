@@ -33,12 +33,12 @@ void Core::State::started(const FeedState& state, Time now) {
       side->concerns_stream = true;
       side->due_at = now;
       side->due_answered = false;
-      if (side->out.client_down && side->out.in_flight() == 0) side->reopen_at = now;
     }
     pending_ = {};
     sent_ = {};
     pending_keys_.clear();
     sent_keys_.clear();
+    updated_keys_.clear();
     held_ids_.clear();
     marked_ids_.clear();
   }
@@ -158,7 +158,8 @@ void Core::State::completed(std::size_t sink, std::vector<Completion> completion
     Delivery* delivery = side.out.find(each.id);
     if (delivery != nullptr) outcome(side, *delivery, std::move(each.outcome));
   }
-  if (side.out.client_down && side.out.in_flight() == 0 && side.reopen_at == kNever && !side.reopen_outstanding) {
+  // What has not come back yet comes back at the latest while the client is reopened.
+  if (side.out.client_down && side.reopen_at == kNever && !side.reopen_outstanding) {
     ++side.deaths;
     side.reopen_at = side.deaths == 1
                          ? now_

@@ -72,7 +72,7 @@ void Core::State::decide_store() {
       if (now_ < due_question_at(side)) continue;
       asked_ = Asked::due;
       due_side_ = i;
-      commands_.due = Commands::Due{i, kDueKeys, kDueRun, side.out.keys_with_parked()};
+      commands_.due = Commands::Due{i, kDueKeys, kDueRun, keys_not_due(side)};
       break;
     }
   }
@@ -91,6 +91,15 @@ Time Core::State::due_question_at(const Side& side) const {
   return side.out.client_down ? kNever : std::max(at, side.out.breaker().closed_until());
 }
 
+// Their rows are in memory, or the table does not know yet what became of them.
+std::vector<std::string> Core::State::keys_not_due(const Side& side) const {
+  std::vector<std::string> keys = side.out.keys_with_parked();
+  for (const auto& [of, key] : updated_keys_) {
+    if (of == &side) keys.push_back(key);
+  }
+  return keys;
+}
+
 bool Core::State::wants_settle() const {
   if (!pending_.empty()) return true;
   if (!progress_.moved()) return false;
@@ -107,6 +116,7 @@ void Core::State::send_settle() {
   if (pending_.empty()) return;
   sent_ = std::exchange(pending_, {});
   sent_keys_ = std::exchange(pending_keys_, {});
+  updated_keys_.clear();
   asked_ = Asked::settle;
   settle_at_ = now_ + options_.settle_every;
   commands_.settle = sent_;
@@ -173,8 +183,9 @@ Time Core::State::next_wake() const {
   if (running_) {
     if (may_fetch()) at = std::min(at, poll_at_);
     if (sent_failed_) at = std::min(at, settle_at_);
-    if (asked_ == Asked::nothing && progress_.moved()) at = std::min(at, settle_at_);
-    if (page_ && asked_ == Asked::nothing) at = std::min(at, store_at_);
+    const bool may_ask = asked_ == Asked::nothing && !sent_failed_;
+    if (may_ask && page_) at = std::min(at, store_at_);
+    if (may_ask && page_facts_.empty() && progress_.moved()) at = std::min(at, settle_at_);
   }
   for (const auto& side : sides_) {
     if (!stopping_) at = std::min(at, side->reopen_at);

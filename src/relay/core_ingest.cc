@@ -153,7 +153,7 @@ bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
     update.attempts = parked.attempts;
     update.reason = "no_route";
     update.error = "the configuration has no route to this sink for it any more";
-    pending_.updates.push_back(std::move(update));
+    add_update(side, line.key, std::move(update));
     ++side.died;
     return true;
   }

@@ -15,7 +15,6 @@ constexpr Duration kClosedPause{1s};
 
 void Core::State::outcome(Side& side, Delivery& delivery, Outcome outcome) {
   Line& line = *delivery.line;
-  const bool alone = side.out.in_flight() == 1;
   side.out.landed(delivery);
   if (side.out.cautious > 0 && outcome.verdict != Verdict::client_dead) --side.out.cautious;
   if (outcome.verdict != Verdict::delivered) side.last_error = outcome.reason + ": " + outcome.detail;
@@ -38,7 +37,7 @@ void Core::State::outcome(Side& side, Delivery& delivery, Outcome outcome) {
       break;
     case Verdict::client_dead:
       // A client that dies of one message sent alone is judged like a 5xx; otherwise its death says nothing.
-      if (alone && side.out.cautious > 0) {
+      if (delivery.sent_alone) {
         --side.out.cautious;
         on_unknown(side, delivery, outcome);
       } else {
@@ -65,7 +64,7 @@ void Core::State::on_delivered(Side& side, Delivery& delivery) {
   if (delivery.parked()) {
     ParkedUpdate update;
     update.row = delivery.row;
-    pending_.updates.push_back(std::move(update));
+    add_update(side, delivery.line->key, std::move(update));
     if (delivery.line->rows_behind) side.due_at = now_;
   } else {
     progress_.settle(*delivery.ordinal);
@@ -153,7 +152,7 @@ void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Time
     update.holds_key = holds;
     update.reason = reason;
     update.error = error;
-    pending_.updates.push_back(std::move(update));
+    add_update(side, line.key, std::move(update));
     if (state == DeliveryState::waiting) side.due_at = std::min(side.due_at, next_attempt);
   } else {
     Park park;
@@ -196,6 +195,11 @@ void Core::State::add_park(Side& side, Park park, bool blocks_key) {
     pending_keys_.emplace_back(&side, park.record->key);
   }
   pending_.parks.push_back(std::move(park));
+}
+
+void Core::State::add_update(const Side& side, const std::string& key, ParkedUpdate update) {
+  pending_.updates.push_back(std::move(update));
+  updated_keys_.emplace_back(&side, key);
 }
 
 // The head of a key was parked: what stands behind it in memory follows, in order, once nothing of it is in flight.

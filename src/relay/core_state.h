@@ -97,6 +97,7 @@ class Core::State {
   void park(Side& side, Delivery& delivery, DeliveryState state, Time next_attempt, bool charged,
             const std::string& reason, const std::string& error);
   void add_park(Side& side, Park park, bool blocks_key);
+  void add_update(const Side& side, const std::string& key, ParkedUpdate update);
   void retreat(Side& side, Line& line);
   const RetryPolicy& retry_of(const Side& side, const Delivery& delivery) const;
 
@@ -106,6 +107,7 @@ class Core::State {
   void decide_fetch();
   void decide_reopen();
   void release_front();
+  std::vector<std::string> keys_not_due(const Side& side) const;
   Time due_question_at(const Side& side) const;
   bool wants_settle() const;
   void send_settle();
@@ -134,6 +136,7 @@ class Core::State {
   SettleBatch sent_;                                         // outstanding, or to be repeated unchanged
   std::vector<std::pair<Side*, std::string>> pending_keys_;  // keys with a park in pending_
   std::vector<std::pair<Side*, std::string>> sent_keys_;
+  std::vector<std::pair<const Side*, std::string>> updated_keys_;  // keys with an update in pending_
   bool sent_failed_ = false;
   int settle_failures_ = 0;
   Time settle_at_{};  // not before, unless something is parked

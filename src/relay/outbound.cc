@@ -195,7 +195,7 @@ std::vector<Publication> Outbound::select(Time now, const std::function<void(Del
   wake_delayed(now);
   std::size_t yields = ready_.size();
   while (!client_down && !ready_.empty() && breaker_.admits(now)) {
-    if (cautious > 0 && in_flight_ > 0) break;
+    if (cautious > 0 && in_flight() > 0) break;
     Line& line = *ready_.front();
     Delivery* delivery = next_of(line);
     if (delivery == nullptr) {
@@ -238,6 +238,7 @@ Publication Outbound::depart(Delivery& delivery, Time now) {
   OUTBOX_ASSERT(allowed(delivery.state, DeliveryState::in_flight));
   delivery.state = DeliveryState::in_flight;
   delivery.published_at = now;
+  delivery.sent_alone = cautious > 0;
   delivery.id = (++serial_ << kIndexBits) | (delivery.id & ((1u << kIndexBits) - 1));
   ++delivery.line->in_flight;
   ++delivery.line->next;

@@ -56,6 +56,7 @@ struct Delivery {
   std::uint64_t successes_seen = 0;  // Destination::successes at its last try
   bool was_tried = false;
   bool is_probe = false;
+  bool sent_alone = false;  // with nothing else in flight, after its client had died
 
   bool parked() const { return !ordinal.has_value(); }
 };

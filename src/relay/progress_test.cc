@@ -1,0 +1,92 @@
+#include "relay/progress.h"
+
+#include <gtest/gtest.h>
+
+namespace outbox {
+namespace {
+
+RecordPtr record(std::int64_t seq) {
+  auto record = std::make_shared<Record>();
+  record->seq = seq;
+  record->id = "m-" + std::to_string(seq);
+  record->payload = "0123456789";
+  return record;
+}
+
+const Window kFirst{"10:10:", "20:20:"};
+const Window kSecond{"20:20:", "30:30:"};
+
+TEST(ProgressTest, PositionCoversTheSettledPrefixOnly) {
+  Progress progress;
+  progress.restart({"10:10:", "", 0, {}});
+  const Ordinal a = progress.add(record(1), 1, kFirst);
+  const Ordinal b = progress.add(record(2), 1, kFirst);
+  const Ordinal c = progress.add(record(3), 1, kFirst);
+  progress.settle(b);
+  EXPECT_EQ(progress.position(10), (Position{"10:10:", "", 0, {2}}));
+  progress.settle(a);
+  EXPECT_EQ(progress.position(10), (Position{"10:10:", "20:20:", 2, {}}));
+  progress.settle(c);
+  EXPECT_EQ(progress.position(10), (Position{"10:10:", "20:20:", 3, {}}));
+  EXPECT_EQ(progress.records(), 0u);
+  EXPECT_EQ(progress.bytes(), 0u);
+}
+
+TEST(ProgressTest, EndOfWindowMovesItsStart) {
+  Progress progress;
+  progress.restart({"10:10:", "", 0, {}});
+  progress.settle(progress.add(record(5), 1, kFirst));
+  EXPECT_EQ(progress.position(10).to, "20:20:");
+  progress.window_done(kFirst);
+  EXPECT_EQ(progress.position(10), (Position{"20:20:", "", 5, {}}));
+}
+
+TEST(ProgressTest, WhatIsAheadMayStandInALaterWindow) {
+  Progress progress;
+  progress.restart({"10:10:", "", 0, {}});
+  const Ordinal a = progress.add(record(8), 1, kFirst);
+  progress.window_done(kFirst);
+  const Ordinal b = progress.add(record(4), 1, kSecond);
+  progress.settle(b);
+  EXPECT_EQ(progress.position(10), (Position{"10:10:", "", 0, {4}}));
+  progress.settle(a);
+  EXPECT_EQ(progress.position(10), (Position{"20:20:", "30:30:", 4, {}}));
+}
+
+TEST(ProgressTest, AheadIsBounded) {
+  Progress progress;
+  progress.restart({});
+  progress.add(record(1), 1, {});
+  for (int seq = 2; seq < 100; ++seq) progress.settle(progress.add(record(seq), 1, {}));
+  EXPECT_EQ(progress.ahead(), 98u);
+  EXPECT_EQ(progress.position(10).ahead.size(), 10u);
+}
+
+// What an earlier life had settled ahead stays in the position until it is read again and the prefix passes it.
+TEST(ProgressTest, AheadOfAnEarlierLifeIsKept) {
+  Progress progress;
+  progress.restart({"10:10:", "20:20:", 3, {5, 9}});
+  const Ordinal four = progress.add(record(4), 1, kFirst);
+  ASSERT_TRUE(progress.was_ahead(5));
+  ASSERT_FALSE(progress.was_ahead(5));
+  progress.add(record(5), 0, kFirst);
+  Position position = progress.position(10);
+  std::sort(position.ahead.begin(), position.ahead.end());
+  EXPECT_EQ(position, (Position{"10:10:", "20:20:", 3, {5, 9}}));
+  progress.settle(four);
+  EXPECT_EQ(progress.position(10), (Position{"10:10:", "20:20:", 5, {9}}));
+}
+
+TEST(ProgressTest, ARecordForTwoSinksSettlesWithTheSecond) {
+  Progress progress;
+  progress.keep_settled(true);
+  progress.restart({});
+  const Ordinal a = progress.add(record(1), 2, {});
+  progress.settle(a);
+  EXPECT_TRUE(progress.take_settled().empty());
+  progress.settle(a);
+  EXPECT_EQ(progress.take_settled().size(), 1u);
+}
+
+}  // namespace
+}  // namespace outbox

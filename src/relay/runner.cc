@@ -1,0 +1,326 @@
+#include "relay/runner.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace outbox {
+
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto kViewInterval = std::chrono::milliseconds(100);
+constexpr auto kLongestWait = std::chrono::milliseconds(1000);  // the view is renewed at least this often
+
+Duration since(steady_clock::time_point start) {
+  return std::chrono::duration_cast<Duration>(steady_clock::now() - start);
+}
+
+Time steady_now() { return Time(std::chrono::duration_cast<Duration>(steady_clock::now().time_since_epoch())); }
+
+}  // namespace
+
+class Runner::Port : public CompletionListener {
+ public:
+  Port(EventQueue<Event>& events, std::size_t sink) : events_(events), sink_(sink) {}
+  void completed(std::vector<Completion> completions) override {
+    events_.push(Completed{sink_, std::move(completions)});
+  }
+
+ private:
+  EventQueue<Event>& events_;
+  std::size_t sink_;
+};
+
+Runner::Runner(CoreOptions core, std::shared_ptr<const Router> router, FeedParts parts, RunnerOptions options,
+               RelayObserver& observer)
+    : options_(core),
+      runner_options_(std::move(options)),
+      observer_(observer),
+      parts_(std::move(parts)),
+      core_(std::make_unique<Core>(core, std::move(router), runner_options_.seed)),
+      breakers_(parts_.sinks.size(), BreakerState::closed),
+      random_(runner_options_.seed) {
+  clock_offset_ = std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()) -
+                  steady_now().time_since_epoch();
+}
+
+Runner::~Runner() {
+  stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<void> Runner::start() {
+  for (std::size_t i = 0; i < parts_.sinks.size(); ++i) {
+    ports_.push_back(std::make_unique<Port>(events_, i));
+    if (auto opened = parts_.sinks[i]->open(*ports_.back()); !opened) return opened.failure();
+  }
+  source_worker_ = std::make_unique<Worker>();
+  store_worker_ = std::make_unique<Worker>();
+  publish_view(true);
+  take_over();
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  return {};
+}
+
+void Runner::stop() { events_.push(Stop{}); }
+void Runner::drain() { events_.push(Drain{}); }
+
+RunnerEnd Runner::wait_until(steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  ended_.wait_until(lock, deadline, [&] { return end_ != RunnerEnd::running; });
+  return end_;
+}
+
+RunnerEnd Runner::end() const {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
+Failure Runner::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+FeedView Runner::view() const {
+  const std::lock_guard lock(mutex_);
+  return view_;
+}
+
+Time Runner::now() const { return steady_now() + clock_offset_; }
+
+steady_clock::time_point Runner::steady(Time time) const {
+  if (time == kNever) return steady_clock::time_point::max();
+  return steady_clock::time_point((time - clock_offset_).time_since_epoch());
+}
+
+// The offset only ever moves to the database's side of what is known; the core itself never lets time run backwards.
+void Runner::set_clock(Time database_now) { clock_offset_ = database_now - steady_now(); }
+
+void Runner::run(const std::stop_token&) {
+  Time wake_at = kNever;
+  while (!finished_) {
+    auto deadline = std::min(steady_clock::now() + kLongestWait, steady(std::min(wake_at, retry_take_over_at_)));
+    if (stop_deadline_ && !gave_up_) deadline = std::min(deadline, *stop_deadline_);
+    std::vector<Event> events = events_.take(deadline);
+    for (Event& event : events) handle(event);
+    if (events.empty()) core_->tick(now());
+    if (now() >= retry_take_over_at_ && !stop_deadline_) {
+      retry_take_over_at_ = kNever;
+      take_over();
+    }
+    Commands commands = core_->take();
+    wake_at = commands.wake_at;
+    const bool done = commands.finished;
+    carry_out(std::move(commands));
+    publish_view(false);
+    if (stop_deadline_ && !gave_up_ && steady_clock::now() >= *stop_deadline_) give_up_in_flight();
+    if (core_->fenced()) {
+      end_with(RunnerEnd::fenced, {FailureKind::fenced,
+                                   "another relay has taken over the sinks of this outbox; one relay "
+                                   "at a time may run: stop one of them"});
+    } else if (done) {
+      end_with(stop_deadline_ ? RunnerEnd::stopped : RunnerEnd::drained);
+    } else if (stop_deadline_ && steady_clock::now() >= *stop_deadline_ + std::chrono::seconds(2)) {
+      end_with(RunnerEnd::stopped);
+    }
+  }
+  store_worker_.reset();  // first: its jobs may post to the source's worker
+  source_worker_.reset();
+  for (auto& sink : parts_.sinks) sink->close();
+}
+
+void Runner::handle(Event& event) {
+  std::visit([this](auto& each) { on(each); }, event);
+}
+
+void Runner::on(Fetched& event) {
+  if (event.page) {
+    set_clock(event.page->database_now);
+    last_poll_ = event.page->database_now;
+    observer_.polled(event.took);
+  } else {
+    reading_ = !options_.feed.positions && reading_;
+    database_error_ = event.page.failure().what;
+    log::every(std::chrono::seconds(1), "fetch:" + options_.feed.name, log::Level::warn, "reading the outbox failed",
+               {{"feed", options_.feed.name}, {"error", event.page.failure().what}});
+  }
+  core_->fetched(std::move(event.page), now());
+}
+
+void Runner::on(Facts& event) { core_->facts(std::move(event.facts), now()); }
+
+void Runner::on(DueAnswer& event) { core_->due(std::move(event.runs), event.parking, now()); }
+
+void Runner::on(Settled& event) {
+  if (!event.result) {
+    unreported_.clear();
+    database_error_ = event.result.failure().what;
+    log::every(std::chrono::seconds(1), "settle:" + options_.feed.name, log::Level::warn, "settling failed",
+               {{"feed", options_.feed.name}, {"error", event.result.failure().what}});
+  } else {
+    database_error_.clear();
+    for (const Park& dead : std::exchange(unreported_, {})) {
+      observer_.dead(dead.sink, dead.reason);
+      log::every(std::chrono::milliseconds(100), "dead:" + dead.sink, log::Level::warn, "message is dead",
+                 {{"message", dead.record->id},
+                  {"sink", dead.sink},
+                  {"key", dead.record->key},
+                  {"reason", dead.reason},
+                  {"error", dead.error},
+                  {"attempts", std::to_string(dead.attempts)},
+                  {"owner", dead.owner}});
+    }
+  }
+  core_->settled(event.result, now());
+}
+
+void Runner::on(Completed& event) {
+  const std::string& sink = options_.sinks[event.sink].name;
+  for (const Completion& each : event.completions) {
+    observer_.attempted(sink, each.outcome.verdict);
+    if (each.outcome.verdict == Verdict::delivered) continue;
+    log::every(std::chrono::seconds(1), "attempt:" + sink + ":" + each.outcome.reason, log::Level::info,
+               "a delivery did not succeed",
+               {{"sink", sink}, {"reason", each.outcome.reason}, {"detail", each.outcome.detail}});
+  }
+  core_->completed(event.sink, std::move(event.completions), now());
+}
+
+void Runner::on(Reopened& event) { core_->reopened(event.sink, event.result, now()); }
+
+void Runner::on(TakenOver& event) {
+  set_clock(event.state.database_now);
+  epoch_ = event.state.epoch;
+  if (!reading_) log::info("feed taken over", {{"feed", options_.feed.name}, {"epoch", std::to_string(epoch_)}});
+  ever_started_ = true;
+  reading_ = true;
+  take_over_failures_ = 0;
+  database_error_.clear();
+  core_->started(event.state, now());
+}
+
+void Runner::on(TakeOverFailed& event) {
+  reading_ = false;
+  database_error_ = event.failure.what;
+  const bool hopeless = event.failure.kind == FailureKind::refused || event.failure.kind == FailureKind::invalid;
+  if (hopeless && !ever_started_) {
+    end_with(RunnerEnd::failed, event.failure);
+    return;
+  }
+  log::every(std::chrono::seconds(5), "database:" + options_.feed.name, log::Level::warn, "waiting for the database",
+             {{"feed", options_.feed.name}, {"error", event.failure.what}});
+  retry_take_over_at_ = now() + full_jitter(Duration(200ms), Duration(3s), ++take_over_failures_, random_);
+}
+
+void Runner::on(Stop&) {
+  if (stop_deadline_) return;
+  stop_deadline_ = steady_clock::now() + runner_options_.drain_timeout;
+  core_->stop(now());
+}
+
+void Runner::on(Drain&) { core_->drain(now()); }
+
+void Runner::carry_out(Commands commands) {
+  for (const auto& each : commands.confirmed) {
+    observer_.confirmed(options_.sinks[each.sink].name, each.since_created, each.since_published);
+  }
+  if (commands.fetch) {
+    source_worker_->post([this, fetch = *commands.fetch] {
+      const auto start = steady_clock::now();
+      Result<Page> page = parts_.source->fetch(fetch.max_records, fetch.max_bytes);
+      if (!page && !options_.feed.positions) {
+        // A table with marks is simply read on; only positions need a take-over first.
+        if (auto opened = parts_.source->open({}); !opened) page = opened.failure();
+      }
+      events_.push(Fetched{std::move(page), since(start)});
+    });
+  }
+  for (auto& each : commands.publish) parts_.sinks[each.sink]->publish(each.batch);
+  if (commands.settle) settle(std::move(*commands.settle));
+  if (commands.facts) {
+    store_worker_->post([this, facts = std::move(*commands.facts)] {
+      events_.push(Facts{parts_.store->page_facts(options_.sinks[facts.sink].name, facts.keys, facts.message_ids)});
+    });
+  }
+  if (commands.due) {
+    store_worker_->post([this, due = std::move(*commands.due)] {
+      const std::string& sink = options_.sinks[due.sink].name;
+      auto runs = parts_.store->due(sink, due.max_keys, due.run_max, due.except);
+      Result<Store::Parking> parking = runs ? parts_.store->parking(sink) : Result<Store::Parking>(runs.failure());
+      events_.push(DueAnswer{std::move(runs), std::move(parking)});
+    });
+  }
+  for (const std::size_t sink : commands.reopen) {
+    log::warn("rebuilding a client", {{"sink", options_.sinks[sink].name}});
+    events_.push(Reopened{sink, parts_.sinks[sink]->reopen()});
+  }
+  if (commands.restart) take_over();
+}
+
+void Runner::settle(SettleBatch batch) {
+  for (const Park& park : batch.parks) {
+    if (park.state == DeliveryState::dead) unreported_.push_back(park);
+  }
+  store_worker_->post([this, batch = std::move(batch), epoch = epoch_] {
+    events_.push(Settled{parts_.store->settle(options_.feed, epoch, batch)});
+  });
+}
+
+void Runner::take_over() {
+  store_worker_->post([this] {
+    auto state = parts_.store->take_over(options_.feed, runner_options_.relay);
+    if (!state) {
+      events_.push(TakeOverFailed{state.failure()});
+      return;
+    }
+    source_worker_->post([this, taken = std::move(*state)] { open_source(taken); });
+  });
+}
+
+void Runner::open_source(const FeedState& state) {
+  if (auto opened = parts_.source->open(state.start); !opened) {
+    events_.push(TakeOverFailed{opened.failure()});
+    return;
+  }
+  events_.push(TakenOver{state});
+}
+
+// The drain time-out is over: what is in flight comes back as unknown, stays unsettled and is sent again next time.
+void Runner::give_up_in_flight() {
+  gave_up_ = true;
+  log::warn("giving up what is in flight: the drain time-out is over", {{"feed", options_.feed.name}});
+  for (auto& sink : parts_.sinks) sink->close();
+}
+
+void Runner::publish_view(bool always) {
+  const auto made_at = steady_clock::now();
+  if (!always && made_at - view_made_at_ < kViewInterval) return;
+  view_made_at_ = made_at;
+  FeedView view{core_->view(), reading_, database_error_, last_poll_, now(), made_at};
+  for (std::size_t i = 0; i < view.sinks.size(); ++i) {
+    const SinkView& sink = view.sinks[i];
+    if (sink.breaker == breakers_[i]) continue;
+    breakers_[i] = sink.breaker;
+    observer_.breaker_changed(sink.name, sink.breaker);
+    const bool well = sink.breaker == BreakerState::closed;
+    log::write(well ? log::Level::info : log::Level::warn, "breaker " + std::string(to_string(sink.breaker)),
+               {{"sink", sink.name}, {"reason", well ? "" : sink.breaker_reason}});
+  }
+  const std::lock_guard lock(mutex_);
+  view_ = std::move(view);
+}
+
+void Runner::end_with(RunnerEnd end, Failure failure) {
+  finished_ = true;
+  publish_view(true);
+  {
+    const std::lock_guard lock(mutex_);
+    end_ = end;
+    failure_ = std::move(failure);
+  }
+  ended_.notify_all();
+}
+
+}  // namespace outbox

@@ -1,0 +1,173 @@
+// Runner: carries out the commands of one Core with real parts. It owns the threads of one feed: the core's, the
+// source's and the store's; the sinks bring their own. All policy is the core's.
+//
+// Life: construct, start(), then stop() or drain(), then wait(). Stopping before starting, and stopping twice, are
+// fine. Thread: any; the destructor stops and waits.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "relay/core.h"
+#include "relay/event_queue.h"
+#include "relay/worker.h"
+
+namespace outbox {
+
+// Hears what happens, for metrics. Called from the runner's threads; returns at once.
+class RelayObserver {
+ public:
+  virtual ~RelayObserver() = default;
+  virtual void confirmed(const std::string& sink, Duration since_created, Duration since_published) = 0;
+  virtual void attempted(const std::string& sink, Verdict verdict) = 0;
+  virtual void dead(const std::string& sink, const std::string& reason) = 0;
+  virtual void polled(Duration took) = 0;
+  virtual void breaker_changed(const std::string& sink, BreakerState to) = 0;
+};
+
+struct FeedParts {
+  std::unique_ptr<Source> source;
+  std::unique_ptr<Store> store;
+  std::vector<std::unique_ptr<Sink>> sinks;  // as in CoreOptions::sinks
+};
+
+struct RunnerOptions {
+  std::string relay;            // this process's name, for take-over and heartbeats
+  Duration drain_timeout{10s};  // stop(): how long what is in flight may take
+  std::uint64_t seed = 1;
+  // Failures of the first take-over that no waiting mends (refused, invalid) end the runner.
+};
+
+// What a feed does now. `reading`: the database answers and its feed is taken over.
+struct FeedView {
+  std::vector<SinkView> sinks;
+  bool reading = false;
+  std::string database_error;
+  Time last_poll{};
+  Time now{};                                     // the database's clock when this was made
+  std::chrono::steady_clock::time_point made_at;  // stands still if the core's thread hangs
+};
+
+enum class RunnerEnd { running, stopped, drained, fenced, failed };
+
+class Runner {
+ public:
+  Runner(CoreOptions core, std::shared_ptr<const Router> router, FeedParts parts, RunnerOptions options,
+         RelayObserver& observer);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  // Fails if a sink cannot be opened; nothing runs then.
+  Result<void> start();
+  // Publishes nothing more, waits up to drain_timeout for what is in flight, settles, ends.
+  void stop();
+  // --once: delivers what there is, then ends.
+  void drain();
+  // Blocks until it has ended, at most until `deadline`.
+  RunnerEnd wait_until(std::chrono::steady_clock::time_point deadline);
+  RunnerEnd end() const;
+  Failure failure() const;  // once it ended `failed`
+  FeedView view() const;
+
+ private:
+  class Port;  // a sink's CompletionListener
+  struct Fetched {
+    Result<Page> page;
+    Duration took;
+  };
+  struct Facts {
+    Result<PageFacts> facts;
+  };
+  struct DueAnswer {
+    Result<std::vector<ParkedRun>> runs;
+    Result<Store::Parking> parking;
+  };
+  struct Settled {
+    Result<void> result;
+  };
+  struct Completed {
+    std::size_t sink;
+    std::vector<Completion> completions;
+  };
+  struct Reopened {
+    std::size_t sink;
+    Result<void> result;
+  };
+  struct TakenOver {
+    FeedState state;
+  };
+  struct TakeOverFailed {
+    Failure failure;
+  };
+  struct Stop {};
+  struct Drain {};
+  using Event =
+      std::variant<Fetched, Facts, DueAnswer, Settled, Completed, Reopened, TakenOver, TakeOverFailed, Stop, Drain>;
+
+  void run(const std::stop_token& stop);
+  void handle(Event& event);
+  void on(Fetched& event);
+  void on(Facts& event);
+  void on(DueAnswer& event);
+  void on(Settled& event);
+  void on(Completed& event);
+  void on(Reopened& event);
+  void on(TakenOver& event);
+  void on(TakeOverFailed& event);
+  void on(Stop&);
+  void on(Drain&);
+  void carry_out(Commands commands);
+  void take_over();
+  void open_source(const FeedState& state);
+  void settle(SettleBatch batch);
+  void give_up_in_flight();
+  void report_settled(const SettleBatch& batch);
+  void publish_view(bool always);
+  void end_with(RunnerEnd end, Failure failure = {});
+  Time now() const;
+  std::chrono::steady_clock::time_point steady(Time time) const;
+  void set_clock(Time database_now);
+
+  const CoreOptions options_;
+  const RunnerOptions runner_options_;
+  RelayObserver& observer_;
+  FeedParts parts_;
+  std::vector<std::unique_ptr<Port>> ports_;
+
+  // Owned by the core's thread.
+  std::unique_ptr<Core> core_;
+  Duration clock_offset_{};  // database time minus steady time
+  std::uint64_t epoch_ = 0;
+  bool ever_started_ = false;
+  bool reading_ = false;
+  bool draining_ = false;
+  bool finished_ = false;
+  std::string database_error_;
+  int take_over_failures_ = 0;
+  Time retry_take_over_at_ = kNever;
+  Time last_poll_{};
+  std::optional<std::chrono::steady_clock::time_point> stop_deadline_;
+  bool gave_up_ = false;
+  std::chrono::steady_clock::time_point view_made_at_{};
+  std::vector<BreakerState> breakers_;
+  std::vector<Park> unreported_;  // dead letters of the settle that is outstanding
+  Random random_;
+
+  mutable std::mutex mutex_;  // guards view_, end_, failure_
+  std::condition_variable ended_;
+  FeedView view_;
+  RunnerEnd end_ = RunnerEnd::running;
+  Failure failure_;
+
+  EventQueue<Event> events_;
+  std::unique_ptr<Worker> source_worker_;
+  std::unique_ptr<Worker> store_worker_;
+  std::jthread thread_;
+};
+
+}  // namespace outbox
