@@ -12,11 +12,11 @@ void append(std::string& bytes, Unsigned value) {
   for (std::size_t i = sizeof(Unsigned); i-- > 0;) bytes += static_cast<char>(value >> (8 * i) & 0xff);
 }
 
-// Two backslashes for the array, each doubled for the E'' string: what bytea reads is \x6162.
+// What bytea reads is \x6162: a backslash doubled for the array, and both doubled again for the E'' string.
 void append_hex(std::string& literal, std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   literal.reserve(literal.size() + 5 + 2 * bytes.size());
-  literal += "\\\\x";
+  literal += R"(\\\\x)";
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
     literal += kDigits[byte >> 4];

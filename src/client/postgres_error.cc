@@ -15,15 +15,18 @@ bool is_retryable(std::string_view state) {
          state == "55P03";
 }
 
-std::string first_line(std::string_view text) {
-  return std::string(text.substr(0, text.find('\n')));  // what follows may quote the row
+// Without the severity that some drivers put before it, and without the lines after it, which may quote the row.
+std::string primary_message(std::string_view text) {
+  static constexpr std::string_view kSeverity = "ERROR:  ";
+  if (text.starts_with(kSeverity)) text.remove_prefix(kSeverity.size());
+  return std::string(text.substr(0, text.find('\n')));
 }
 
 }  // namespace
 
 void throw_postgres_error(std::string_view sql_state, std::string_view message) {
   const bool retryable = is_retryable(sql_state);
-  std::string what = "enqueue failed: " + first_line(message);
+  std::string what = "enqueue failed: " + primary_message(message);
   if (!sql_state.empty()) what += " (SQLSTATE " + std::string(sql_state) + ")";
   what += retryable ? ": roll back and retry the transaction" : ": roll back";
   throw Error(what, std::string(sql_state), retryable, true);

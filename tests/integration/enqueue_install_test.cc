@@ -1,0 +1,129 @@
+// What a user of the library does: install it, find it from a project of their own, build and run the examples.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/postgres/schema.h"
+#include "support/child_process.h"
+#include "support/paths.h"
+#include "support/postgres_database.h"
+#include "support/services.h"
+#include "support/temp_dir.h"
+
+namespace outbox::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Standard output of a command that has to succeed.
+std::string run(std::vector<std::string> command) {
+  ChildProcess process(command);
+  const auto status = process.wait(300s);
+  EXPECT_TRUE(status && status->succeeded()) << command[0] << " " << command[1] << "\n"
+                                             << process.standard_output() << process.standard_error();
+  return process.standard_output();
+}
+
+class Installed : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (folder_) return;  // both suites share it
+    folder_ = std::make_unique<TempDir>();
+    const std::string prefix = folder_->file("prefix");
+    const std::string build = folder_->file("build");
+    run({OUTBOX_CMAKE, "--install", OUTBOX_BUILD_DIR, "--prefix", prefix, "--component", "library"});
+    run({OUTBOX_CMAKE, "-S", (source_dir() / "examples").string(), "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix,
+         "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"});
+    run({OUTBOX_CMAKE, "--build", build});
+  }
+
+  static std::string example(const std::string& name) { return folder_->file("build/example_" + name); }
+
+  static inline std::unique_ptr<TempDir> folder_;
+};
+
+class InstalledPostgres : public Installed {
+ protected:
+  void SetUp() override {
+    OUTBOX_REQUIRE_SERVICE(server, Service::postgresql);
+    database_ = std::make_unique<PostgresDatabase>(server);
+    const auto made = init_postgres(database_->url(), {});
+    ASSERT_TRUE(made.has_value()) << made.failure().what;
+  }
+  std::string value(const std::string& sql) { return database_->value(sql); }
+
+  std::unique_ptr<PostgresDatabase> database_;
+};
+
+TEST_F(InstalledPostgres, LibpqExample) {
+  const std::string id = run({example("postgres_libpq"), database_->url()});
+  EXPECT_EQ(value("select id || chr(10) from outbox where payload::text = '{\"order\":4711,\"total\":99.90}'"), id);
+  EXPECT_EQ(value("select count(*) from shop_order"), "1");
+}
+
+TEST_F(InstalledPostgres, PqxxExample) {
+  const std::string ids = run({example("postgres_pqxx"), database_->url()});
+  EXPECT_EQ(value("select string_agg(id || chr(10), '' order by seq) from outbox"), ids);
+  EXPECT_EQ(value("select count(*) from outbox where aggregateid = '4712' and headers->>'tenant' = 'north'"), "2");
+  EXPECT_EQ(value("select count(*) from shop_order"), "1");
+}
+
+TEST_F(InstalledPostgres, SqlExample) {
+  const std::string file = (source_dir() / "examples/sql/postgres.sql").string();
+  for (int time = 0; time < 2; ++time) run({"psql", database_->url(), "-q", "-v", "ON_ERROR_STOP=1", "-f", file});
+  EXPECT_EQ(value("select count(*) from shop_order"), "2");
+  EXPECT_EQ(value("select string_agg(type, ' ' order by seq) from outbox"),
+            "OrderPlaced OrderConfirmed OrderShipped OrderPlaced");
+  EXPECT_EQ(value("select count(*) from outbox where not_before > now() and aggregate_version = 2 and"
+                  " schema_version = 1 and headers->'tag' = '[\"a\", \"b\"]'"),
+            "1");
+}
+
+class InstalledSqlite : public Installed {
+ protected:
+  InstalledSqlite() : file_(data_.file("shop.db")), database_(nullptr, &sqlite3_close) {
+    sqlite3* opened = nullptr;
+    EXPECT_EQ(sqlite3_open(file_.c_str(), &opened), SQLITE_OK);
+    database_.reset(opened);
+    execute(read_file(source_dir() / "sql/sqlite/0001_outbox.up.sql"));
+  }
+  void execute(const std::string& sql) {
+    EXPECT_EQ(sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(database_.get());
+  }
+  std::string value(const std::string& sql) {
+    std::string text;
+    const auto take = [](void* to, int, char** columns, char**) {
+      *static_cast<std::string*>(to) = columns[0] == nullptr ? "" : columns[0];
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(database_.get(), sql.c_str(), take, &text, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(database_.get());
+    return text;
+  }
+
+  TempDir data_;
+  std::string file_;
+  std::unique_ptr<sqlite3, decltype(&sqlite3_close)> database_;
+};
+
+TEST_F(InstalledSqlite, Example) {
+  const std::string id = run({example("sqlite"), file_});
+  EXPECT_EQ(value("select id || char(10) from outbox where payload = '{\"order\":4713,\"total\":5.00}'"), id);
+  EXPECT_EQ(value("select count(*) from shop_order"), "1");
+}
+
+TEST_F(InstalledSqlite, SqlExample) {
+  for (int time = 0; time < 2; ++time) execute(read_file(source_dir() / "examples/sql/sqlite.sql"));
+  EXPECT_EQ(value("select count(*) from shop_order"), "2");
+  EXPECT_EQ(value("select group_concat(type, ' ') from (select type from outbox order by seq)"),
+            "OrderPlaced OrderConfirmed OrderPlaced");
+  EXPECT_EQ(value("select count(*) from outbox where julianday(not_before) > julianday('now')"), "1");
+}
+
+}  // namespace
+}  // namespace outbox::test
