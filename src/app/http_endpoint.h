@@ -39,7 +39,8 @@ class HttpEndpoint {
   Result<void> listen();
   // Closes the listener and every connection.
   void shut();
-  void close_connections();
+  // Closes the connections whose request got no reply.
+  void drop_unanswered();
   int port() const { return port_; }
 
   // Waits up to `wait` for something to happen; accepts, reads and writes. Returns the requests that are complete.
