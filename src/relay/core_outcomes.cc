@@ -38,7 +38,7 @@ void Core::State::outcome(Side& side, Delivery& delivery, Outcome outcome) {
     case Verdict::client_dead:
       // A client that dies of one message sent alone is judged like a 5xx; otherwise its death says nothing.
       if (delivery.sent_alone) {
-        --side.out.cautious;
+        if (side.out.cautious > 0) --side.out.cautious;
         on_unknown(side, delivery, outcome);
       } else {
         on_client_dead(side, delivery, outcome);
