@@ -38,7 +38,7 @@ PollSession::Statements statements(const TableShape& shape) {
 }  // namespace
 
 FlaggedSource::FlaggedSource(std::string url, const TableShape& shape)
-    : session_(std::move(url), statements(shape)),
+    : session_(std::move(url), "", statements(shape)),
       payload_is_json_(shape.types.at("payload") != "bytea"),
       has_order_(!shape.table.columns.at("order").empty()),
       order_nullable_(shape.order_nullable) {}

@@ -4,15 +4,17 @@ namespace outbox {
 
 namespace {
 
-// Planning costs more than an idle poll; the generic plans of our statements are the right ones.
-constexpr const char* kSettings = "set plan_cache_mode = force_generic_plan; set jit = off; set datestyle = 'ISO'";
+// Planning costs more than an idle poll; and small statements in great number gain nothing by workers or a compiler.
+constexpr const char* kSettings =
+    "set plan_cache_mode = force_generic_plan; set max_parallel_workers_per_gather = 0; set jit = off;"
+    "set datestyle = 'ISO';";
 // The bounds of a window that stood for days are read in one go.
 constexpr std::chrono::seconds kAnswerTimeout{300};
 
 }  // namespace
 
-PollSession::PollSession(std::string url, Statements statements)
-    : url_(std::move(url)), statements_(std::move(statements)) {}
+PollSession::PollSession(std::string url, std::string settings, Statements statements)
+    : url_(std::move(url)), settings_(kSettings + std::move(settings)), statements_(std::move(statements)) {}
 
 Result<void> PollSession::open() {
   if (connection_ && (connection_->broken() || connection_->in_transaction())) connection_.reset();
@@ -32,8 +34,11 @@ Result<void> PollSession::open() {
                    "PostgreSQL at " + db::pg_address(url_) + " is a standby: it shows the past; name the primary"};
   }
   if (!fresh) return {};
-  auto set = connection_->run(kSettings);
-  if (!set) return set.failure();
+  auto set = connection_->run(settings_);
+  if (!set) {
+    connection_.reset();
+    return set.failure();
+  }
   for (const auto& [name, sql] : statements_) {
     auto prepared = connection_->prepare(name, sql);
     if (!prepared) {

@@ -19,7 +19,8 @@ class PollSession {
  public:
   using Statements = std::vector<std::pair<std::string, std::string>>;  // name, SQL
 
-  PollSession(std::string url, Statements statements);
+  // `settings`: SQL for each new connection, "" for none.
+  PollSession(std::string url, std::string settings, Statements statements);
 
   // Keeps a connection that is sound. `refused` on a standby, which shows the past.
   Result<void> open();
@@ -28,6 +29,7 @@ class PollSession {
 
  private:
   std::string url_;
+  std::string settings_;
   Statements statements_;
   std::unique_ptr<db::PgConnection> connection_;
 };

@@ -7,7 +7,7 @@ namespace {
 std::string literal(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted.append(c == '\'' ? 2 : 1, c);
-  return quoted + "'::text";
+  return quoted + "'";
 }
 
 // The column cast to `type`, or `otherwise` where the table has none.
@@ -17,9 +17,13 @@ std::string cast(const TableShape& shape, const std::string& ours, const std::st
   return column.empty() ? otherwise : column + "::" + type;
 }
 
+std::string constant(const TableShape& shape, const std::string& ours, const std::string& otherwise) {
+  const auto found = shape.table.constants.find(ours);
+  return found == shape.table.constants.end() ? otherwise : literal(found->second);
+}
+
 std::string text_or_constant(const TableShape& shape, const std::string& ours) {
-  const auto constant = shape.table.constants.find(ours);
-  return cast(shape, ours, "text", constant == shape.table.constants.end() ? "''::text" : literal(constant->second));
+  return cast(shape, ours, "text", constant(shape, ours, "''") + "::text");
 }
 
 std::string time(const TableShape& shape, const std::string& ours, const std::string& otherwise) {
@@ -49,7 +53,8 @@ std::string record_columns(const TableShape& shape) {
          cast(shape, "traceparent", "text", "''::text") + " as m_traceparent, " + time(shape, "created_at", "now()") +
          " as m_created_at, " + time(shape, "not_before", "null::timestamptz") + " as m_not_before, " +
          cast(shape, "aggregate_version", "bigint", "null::bigint") + " as m_aggregate_version, " +
-         cast(shape, "schema_version", "int", "null::int") + " as m_schema_version";
+         cast(shape, "schema_version", "int", constant(shape, "schema_version", "null") + "::int") +
+         " as m_schema_version";
 }
 
 std::shared_ptr<Record> read_record(const db::PgRows& row, int first, bool payload_is_json) {

@@ -96,8 +96,13 @@ Result<void> check_words(const TableMapping& mapping) {
     }
   }
   for (const auto& [name, value] : mapping.constants) {
-    if (name != "aggregate_type" && name != "aggregate_id" && name != "type") {
-      return invalid(mapping, "constants." + name + ": only aggregate_type, aggregate_id and type can be constant");
+    if (name != "aggregate_type" && name != "aggregate_id" && name != "type" && name != "schema_version") {
+      return invalid(mapping, "constants." + name +
+                                  ": only aggregate_type, aggregate_id, type and schema_version can be constant");
+    }
+    if (name == "schema_version" && (value.empty() || value.size() > 9 ||
+                                     value.find_first_not_of("0123456789") != std::string::npos)) {
+      return invalid(mapping, "constants.schema_version: " + value + " is not a number");
     }
     const auto mapped = mapping.columns.find(name);
     if (mapped != mapping.columns.end() && !mapped->second.empty()) {

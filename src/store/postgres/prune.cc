@@ -53,7 +53,7 @@ Result<std::int64_t> prune_behind_positions(db::PgConnection& connection, const 
           ", " + session.column("seq") + " limit $2::bigint)) returning " + xid +
           " as xid), n as (select count(*) as n, max(xid::text::numeric) as top from gone), mark as (insert into " +
           names.meta + " (name, value) select '" + kFloor +
-          "', case when n < $2::bigint then $1 else top::text end from n"
+          "', case when n < $2::bigint then $1::xid8::text else top::text end from n"
           " on conflict (name) do update set value = excluded.value) select n from n",
       {*below, std::to_string(max_rows)});
   if (!rows) return rows.failure();
