@@ -127,11 +127,15 @@ bool Core::State::at_cap(const Side& side) const {
   return side.parked.uncharged >= static_cast<std::int64_t>(side.options.parked_max);
 }
 
+// Read and in memory: what is not behind the prefix, and what is settled but not written yet.
+std::size_t Core::State::held_records() const {
+  const auto unwritten = [](const SettleBatch& batch) { return batch.parks.size() + batch.settled.size(); };
+  return progress_.records() + progress_.newly_settled() + unwritten(pending_) + unwritten(sent_);
+}
+
 bool Core::State::may_fetch() const {
   if (stopping_ || fetch_outstanding_ || page_ || (draining_ && drained_source_)) return false;
-  if (progress_.records() + options_.page_records > std::max(options_.window_records, options_.page_records)) {
-    return false;
-  }
+  if (held_records() + options_.page_records > std::max(options_.window_records, options_.page_records)) return false;
   if (progress_.bytes() >= options_.window_bytes) return false;
   return std::none_of(sides_.begin(), sides_.end(), [&](const auto& side) { return at_cap(*side); });
 }

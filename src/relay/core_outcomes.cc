@@ -111,6 +111,12 @@ void Core::State::charge(Side& side, Delivery& delivery, const Outcome& outcome)
   }
   Duration pause = std::max(outcome.after, full_jitter(retry.base, retry.cap, delivery.attempts, random_));
   if (broken(Variant::retry_without_backoff)) pause = Duration(0);
+  if (!delivery.parked() && delivery.line->deliveries.front() != &delivery) {
+    // What stands before it in its key is not decided: parked now, it would get its order number before that one.
+    delivery.retry_at = now_ + pause;
+    side.out.reclaim(delivery);
+    return;
+  }
   park(side, delivery, DeliveryState::waiting, now_ + pause, true, outcome.reason, outcome.detail);
 }
 
@@ -213,7 +219,7 @@ void Core::State::retreat(Side& side, Line& line) {
       park.record = follower->record;
       park.sink = side.options.name;
       park.attempts = follower->attempts;
-      park.next_attempt = now_;
+      park.next_attempt = std::max(now_, follower->retry_at);
       park.reason = "behind_key";
       park.owner = follower->route->owner;
       add_park(side, std::move(park), true);

@@ -111,6 +111,7 @@ class Core::State {
   Time due_question_at(const Side& side) const;
   bool wants_settle() const;
   void send_settle();
+  std::size_t held_records() const;
   bool may_fetch() const;
   bool at_cap(const Side& side) const;
   bool idle() const;

@@ -47,6 +47,7 @@ class Progress {
 
   // Records that became settled since the last call, for tables that are marked row by row.
   std::vector<RecordPtr> take_settled();
+  std::size_t newly_settled() const { return newly_settled_.size(); }
   void keep_settled(bool keep) { keeps_settled_ = keep; }
 
  private:
