@@ -77,12 +77,13 @@ void SimSink::report(const std::shared_ptr<State>& state, DeliveryId id, const O
 
 void SimSink::complete(State& state, std::vector<std::pair<DeliveryId, Outcome>> outcomes) {
   std::vector<Completion> completions;
+  const bool alone = state.flights.size() == 1;
   for (auto& [id, outcome] : outcomes) {
     const auto flight = state.flights.extract(id);
     world_.trace("outcome {} at {}: {}{}", flight.mapped().publication.record->id, world_.scenario.sinks[sink_].name,
                  outcome.reason.empty() ? "delivered" : outcome.reason,
                  outcome.after.count() != 0 ? fmt::format(", wait {} ms", outcome.after.count() / 1000) : "");
-    world_.witness.reported(flight.mapped().life, sink_, flight.mapped().publication, outcome);
+    world_.witness.reported(flight.mapped().life, sink_, flight.mapped().publication, outcome, alone);
     completions.push_back({id, std::move(outcome)});
   }
   listener_->completed(std::move(completions));

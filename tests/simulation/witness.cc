@@ -63,9 +63,8 @@ void Witness::published(const Publisher& by, std::size_t sink, const Publication
   }
   check_again(by, sink, message, *publication.record);
   check_held(by, sink, message);
-  check_backoff(sink, message);
+  check_backoff(by, sink, message);
   auto& known = fate(sink, message);
-  known.before_try = known.try_step;
   known.try_step = loop_.step();
   if (++known.tries > 1000) broken("{} published to {} a thousand times", message.id, name);
 }
@@ -99,17 +98,20 @@ void Witness::check_held(const Publisher& by, std::size_t sink, const Message& m
   }
 }
 
-void Witness::check_backoff(std::size_t sink, const Message& message) {
+void Witness::check_backoff(const Publisher& by, std::size_t sink, const Message& message) {
   const auto& known = fate(sink, message);
-  if (known.charged_at != Time{} && loop_.now() < known.charged_at + kBackoffFloor) {
+  if (known.charged_to == by.life && loop_.now() < known.charged_at + kBackoffFloor) {
     broken("{} published to {} again without a backoff", message.id, scenario_.sinks[sink].name);
   }
 }
 
-void Witness::reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome) {
+void Witness::reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome,
+                       bool alone) {
   const auto& message = database_.message(publication.record->id);
   auto& known = fate(sink, message);
   auto& successes = successes_[scenario_.sinks[sink].name + publication.destination];
+  const bool in_doubt = outcome.verdict == Verdict::unknown || outcome.verdict == Verdict::client_dead;
+  if (in_doubt) ++doubts_;
   const bool by_message = outcome.verdict == Verdict::busy && outcome.scope == Scope::message;
   switch (outcome.verdict) {
     case Verdict::delivered:
@@ -121,15 +123,20 @@ void Witness::reported(int life, std::size_t sink, const Publication& publicatio
       break;
     case Verdict::rejected: known.rejected_to = life; break;
     case Verdict::busy:
-      if (by_message) known.charged_at = loop_.now();
-      if (by_message) ++known.charges;
+      if (!by_message) break;
+      known.charged_at = loop_.now();
+      known.charged_to = life;
+      ++known.charges;
       break;
+    case Verdict::client_dead:
+      if (!alone) break;
+      [[fallthrough]];
     case Verdict::unknown: {
       const auto success = successes.message == message.index ? successes.other_step : successes.step;
-      if (success != 0 && success >= known.before_try) ++known.charges;
+      if (success != 0 && success >= known.judged_step) ++known.charges;
+      known.judged_step = known.try_step;
       break;
     }
-    case Verdict::client_dead: break;
   }
 }
 
@@ -237,7 +244,7 @@ void Witness::requeued(const std::string& sink, const Message& message, bool) {
   known.rejected_to = -1;
   known.touched = true;
   known.charges = 0;
-  known.charged_at = {};
+  known.charged_to = -1;
 }
 
 }  // namespace outbox::sim

@@ -36,10 +36,11 @@ struct Fate {
   bool discarded = false;
   int arrivals = 0;
   int tries = 0;
-  std::uint64_t try_step = 0;    // of the last one
-  std::uint64_t before_try = 0;  // of the one before
+  std::uint64_t try_step = 0;     // of the last one
+  std::uint64_t judged_step = 0;  // of the last one that ended as unknown
   int charges = 0;               // tries that the rules let the relay charge
-  Time charged_at{};             // the last busy(message)
+  Time charged_at{};              // the last busy(message)
+  int charged_to = -1;            // and the life that heard it
 };
 
 class Witness {
@@ -52,7 +53,8 @@ class Witness {
     bool fenced = false;  // and this one knows
   };
   void published(const Publisher& by, std::size_t sink, const Publication& publication);
-  void reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome);
+  void reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome,
+                bool alone);
   void arrived(std::size_t sink, const Message& message, int version);
 
   void position_moved(const Position& before, const Position& after);
@@ -63,6 +65,8 @@ class Witness {
   void discarded(const std::string& sink, const Message& message);
   void requeued(const std::string& sink, const Message& message, bool edited);
 
+  // Outcomes that leave open whether a message arrived.
+  int doubts() const { return doubts_; }
   // The first broken promise; "" if there is none.
   const std::string& broken_promise() const { return broken_promise_; }
   template <class... Args>
@@ -81,7 +85,7 @@ class Witness {
   std::size_t sink_index(const std::string& name) const;
   void check_again(const Publisher& by, std::size_t sink, const Message& message, const Record& record);
   void check_held(const Publisher& by, std::size_t sink, const Message& message);
-  void check_backoff(std::size_t sink, const Message& message);
+  void check_backoff(const Publisher& by, std::size_t sink, const Message& message);
   void check_settled(const Message& message);
   void check_death(std::size_t sink, const Message& message, const std::string& reason);
 
@@ -98,6 +102,7 @@ class Witness {
   std::vector<std::vector<Fate>> fates_;  // sink, message
   std::vector<std::vector<Arrival>> arrivals_;
   std::map<std::string, Successes> successes_;  // sink and destination
+  int doubts_ = 0;
   std::string broken_promise_;
 };
 
