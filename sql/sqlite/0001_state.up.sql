@@ -69,7 +69,7 @@ CREATE INDEX outbox_delivery_ord ON outbox_delivery (sink, ord);
 CREATE INDEX outbox_delivery_key ON outbox_delivery (sink, key, ord) WHERE state IN ('waiting', 'dead');
 CREATE INDEX outbox_delivery_due ON outbox_delivery (sink, next_attempt_at) WHERE state = 'waiting' AND turn = 1;
 CREATE INDEX outbox_delivery_seq ON outbox_delivery (sink, seq, state);
-CREATE INDEX outbox_delivery_state ON outbox_delivery (sink, state, updated_at, charged, not_due, reason);
+CREATE INDEX outbox_delivery_state ON outbox_delivery (sink, state, updated_at, charged, not_due, next_attempt_at);
 
 -- Heartbeats.
 CREATE TABLE outbox_relay (

@@ -63,21 +63,6 @@ int bind_one(sqlite3_stmt* statement, int index, const SqliteValue& value, sqlit
 
 }  // namespace
 
-Result<std::string> sqlite_file(std::string_view url) {
-  constexpr std::string_view kScheme = "sqlite:";
-  std::string_view file = url;
-  if (file.substr(0, kScheme.size()) != kScheme) {
-    return Failure{FailureKind::invalid, "database: not an SQLite URL; write sqlite:FILE"};
-  }
-  file.remove_prefix(kScheme.size());
-  if (file.substr(0, 2) == "//") file.remove_prefix(2);
-  if (file.empty() || file == ":memory:") {
-    return Failure{FailureKind::invalid,
-                   fmt::format("database: {} names no file that the application shares; write sqlite:FILE", url)};
-  }
-  return std::string(file);
-}
-
 Time sqlite_now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 
 SqliteRows::SqliteRows(SqliteRows&& other) noexcept

@@ -23,9 +23,6 @@ struct sqlite3_stmt;
 
 namespace outbox::db {
 
-// "sqlite:shop.db" → "shop.db". `invalid` for another scheme, no file, or a database in memory.
-Result<std::string> sqlite_file(std::string_view url);
-
 // The machine's clock, which is the database's here, too.
 Time sqlite_now();
 

@@ -1,7 +1,5 @@
 #include "db/sqlite_time.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 namespace outbox::db {
@@ -109,15 +107,6 @@ std::optional<Time> read_sqlite_time(const SqliteRows& rows, int column) {
     }
     default: return {};
   }
-}
-
-std::string sqlite_time_text(Time time) {
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(time - day);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", int(date.year()), unsigned(date.month()),
-                     unsigned(date.day()), clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
-                     clock.subseconds().count());
 }
 
 }  // namespace outbox::db

@@ -17,7 +17,4 @@ std::optional<Time> parse_sqlite_time(std::string_view text);
 // 1970; a real below ten million is a Julian day. Nothing for NULL and for what cannot be read.
 std::optional<Time> read_sqlite_time(const SqliteRows& rows, int column);
 
-// As our own table has it: 2026-01-31T12:00:00.123456Z.
-std::string sqlite_time_text(Time time);
-
 }  // namespace outbox::db

@@ -80,6 +80,11 @@ std::unique_ptr<Source> MemoryOutbox::source(bool positions) {
   return std::make_unique<MemorySource>(state_, positions);
 }
 
+std::size_t MemoryOutbox::rows() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->rows.size();
+}
+
 std::size_t MemoryOutbox::unsettled(const std::string& sink) const {
   const std::lock_guard lock(state_->mutex);
   if (sink == "*") return state_->rows.size() - state_->marked.size();

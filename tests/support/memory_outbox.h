@@ -36,12 +36,14 @@ class MemoryOutbox {
   std::unique_ptr<Source> source(bool positions = true);
 
   // What the tables hold.
+  std::size_t rows() const;
   std::size_t unsettled(const std::string& sink) const;  // rows behind its position, or unmarked ("*")
   Position position(const std::string& sink) const;
   struct ParkedRow {
     std::int64_t row = 0;
     std::int64_t ord = 0;
     std::string state;  // waiting, dead, done
+    Time died_at{};     // for dead
     Park park;
   };
   std::vector<ParkedRow> parked(const std::string& sink) const;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "support/memory_outbox_state.h"
 
 namespace outbox::test {
@@ -55,7 +56,7 @@ class MemoryStore final : public Store {
     for (const auto& row : state_->parked) {
       if (row.park.sink != sink) continue;
       const bool waits = row.state == "waiting";
-      if (waits && row.park.not_due) parking.next_due = std::min(parking.next_due, row.park.next_attempt);
+      if (waits && !counts(row)) parking.next_due = std::min(parking.next_due, row.park.next_attempt);
       if (!counts(row) || !headed.insert(row.park.record->key).second || !waits) continue;
       parking.next_due = std::min(parking.next_due, row.park.next_attempt);
     }
@@ -104,6 +105,9 @@ class MemoryStore final : public Store {
     for (const auto& feed : feeds) {
       for (const auto& sink : feed.sinks) status.sinks[sink] = sink_status(sink);
     }
+    for (const auto& [name, place] : state_->places) {
+      if (name != "*") status.sinks[name] = sink_status(name);
+    }
     for (const auto& [name, relay] : state_->relays) status.relays.push_back(relay);
     return status;
   }
@@ -122,7 +126,8 @@ class MemoryStore final : public Store {
       at = goes && !dry_run ? state_->rows.erase(at) : std::next(at);
     }
     const auto finished = [&](const MemoryOutbox::ParkedRow& row) {
-      return row.state == "done" && std::all_of(feeds.begin(), feeds.end(), [&](const Feed& feed) {
+      const bool old = row.state == "dead" && retention.dead && row.died_at < now - *retention.dead;
+      return (row.state == "done" || old) && std::all_of(feeds.begin(), feeds.end(), [&](const Feed& feed) {
                return feed.name != row.park.sink || passed(feed, row.park.record->seq);
              });
     };
@@ -161,8 +166,9 @@ class MemoryStore final : public Store {
       const bool waits = row.state == "waiting";
       counts.waiting += waits ? 1 : 0;
       counts.dead += row.state == "dead" ? 1 : 0;
-      const bool uncharged = !row.park.charged && !row.park.not_due && row.park.reason != "behind_key";
+      const bool uncharged = !row.park.charged && !row.park.not_due;
       counts.uncharged += waits && uncharged ? 1 : 0;
+      counts.not_due += waits && row.park.not_due && row.park.next_attempt > state_->now() ? 1 : 0;
       const bool ahead = place == state_->places.end() || row.park.record->seq > place->second.position.seq;
       counts.concerns_stream = counts.concerns_stream || waits || row.park.holds_key || ahead;
     }
@@ -205,6 +211,7 @@ class MemoryStore final : public Store {
         continue;
       }
       row.state = update.kind == ParkedUpdate::Kind::dead ? "dead" : "waiting";
+      row.died_at = state_->now();
       row.park.charged = update.attempts > row.park.attempts;
       row.park.attempts = update.attempts;
       row.park.next_attempt = update.next_attempt;
@@ -220,7 +227,8 @@ class MemoryStore final : public Store {
     });
     if (known) return;
     const auto row = ++state_->last_row;
-    state_->parked.push_back({row, row, park.state == DeliveryState::dead ? "dead" : "waiting", park});
+    state_->parked.push_back({row, row, park.state == DeliveryState::dead ? "dead" : "waiting", state_->now(), park});
+    state_->parked.back().park.error = valid_utf8(park.error, 4096);
   }
 
   std::shared_ptr<MemoryOutbox::State> state_;

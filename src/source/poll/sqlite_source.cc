@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "config/database_url.h"
 #include "db/sqlite.h"
 #include "db/sqlite_table.h"
 #include "db/sqlite_time.h"
@@ -18,7 +19,8 @@ using db::SqliteRows;
 
 class SqliteSource final : public Source {
  public:
-  SqliteSource(const std::string& url, TableMapping mapping) : url_(url), mapping_(std::move(mapping)) {}
+  SqliteSource(const std::string& url, TableMapping mapping)
+      : name_(config::sqlite_file(url)), mapping_(std::move(mapping)) {}
 
   Result<void> open(const Position& start) override;
   Result<Page> fetch(std::size_t max_records, std::size_t max_bytes) override;
@@ -30,7 +32,7 @@ class SqliteSource final : public Source {
   std::shared_ptr<const Record> read(const SqliteRows& row, Time now) const;
   void warn_of_time(std::int64_t seq, const char* field) const;
 
-  std::string url_;
+  std::string name_;
   TableMapping mapping_;
   std::optional<Sqlite> file_;
   std::optional<Sqlite::Identity> first_file_;
@@ -47,16 +49,14 @@ Result<void> SqliteSource::connect() {
                    "outbox.sent: mark and delete are not there on SQLite, where a write per message would fail the "
                    "application's own transactions; use keep"};
   }
-  auto file = db::sqlite_file(url_);
-  if (!file) return file.failure();
-  auto opened = db::open_application(*file, Sqlite::Mode::read);
+  auto opened = db::open_application(name_, Sqlite::Mode::read);
   if (!opened) return opened.failure();
   if (first_file_ && opened->identity() != *first_file_) {
     return Failure{
         FailureKind::invalid,
         fmt::format("sqlite {}: the file was replaced while the relay ran, and its position belongs to the old "
                     "one; start outboxd again, it finds where both agree",
-                    *file)};
+                    name_)};
   }
   auto table = db::inspect_table(*opened, mapping_.table, mapping_.columns, mapping_.constants);
   if (!table) return table.failure();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "db/sqlite_table.h"
 
 namespace outbox {
@@ -9,6 +10,8 @@ namespace {
 
 using db::SqliteRows;
 using db::SqliteValue;
+
+constexpr std::size_t kErrorMax = 4096;
 
 // NULL there means that the message has no payload, and a null payload is none.
 SqliteValue payload_of(const Record& record) {
@@ -86,7 +89,7 @@ Result<void> ParkedTable::park(const Park& park, Time now, Touched& touched) {
        int{!waits && park.holds_key},
        park.next_attempt,
        park.reason,
-       park.error,
+       valid_utf8(park.error, kErrorMax),
        park.owner,
        now,
        record.seq,
@@ -129,15 +132,17 @@ Result<void> ParkedTable::update(const ParkedUpdate& update, Time now, Touched& 
       break;
     case ParkedUpdate::Kind::waiting:
       // A batch that is written a second time finds its own next_attempt_at and leaves `charged` as it is.
-      changed = state_.run(sql("UPDATE outbox_delivery SET charged = CASE WHEN ?1 > attempts THEN 1 WHEN "
-                               "next_attempt_at = ?2 THEN charged ELSE 0 END, attempts = ?1, not_due = 0, "
-                               "next_attempt_at = ?2, reason = ?3, last_error = ?4, updated_at = ?5 WHERE row = ?6"),
-                           {update.attempts, update.next_attempt, update.reason, update.error, now, update.row});
+      changed = state_.run(
+          sql("UPDATE outbox_delivery SET charged = CASE WHEN ?1 > attempts THEN 1 WHEN "
+              "next_attempt_at = ?2 THEN charged ELSE 0 END, attempts = ?1, not_due = 0, "
+              "next_attempt_at = ?2, reason = ?3, last_error = ?4, updated_at = ?5 WHERE row = ?6"),
+          {update.attempts, update.next_attempt, update.reason, valid_utf8(update.error, kErrorMax), now, update.row});
       break;
     case ParkedUpdate::Kind::dead:
       changed = state_.run(sql("UPDATE outbox_delivery SET state = 'dead', turn = 0, not_due = 0, attempts = ?1, "
                                "holds_key = ?2, reason = ?3, last_error = ?4, updated_at = ?5 WHERE row = ?6"),
-                           {update.attempts, int{update.holds_key}, update.reason, update.error, now, update.row});
+                           {update.attempts, int{update.holds_key}, update.reason, valid_utf8(update.error, kErrorMax),
+                            now, update.row});
       break;
   }
   if (!changed) return changed.failure();
@@ -257,21 +262,22 @@ Result<std::vector<ParkedRun>> ParkedTable::due(const std::string& sink, std::si
   return runs;
 }
 
-Result<Store::Parking> ParkedTable::parking(const std::string& sink) {
+Result<Store::Parking> ParkedTable::parking(const std::string& sink, Time now) {
   Store::Parking parking;
   {
-    auto rows = state_.query(
-        sql("SELECT coalesce(sum(state = 'waiting'), 0), coalesce(sum(state = 'dead'), 0), coalesce(sum(state = "
-            "'waiting' "
-            "AND charged = 0 AND not_due = 0 AND reason <> 'behind_key'), 0) FROM outbox_delivery WHERE sink = ? AND "
-            "state IN ('waiting', 'dead')"),
-        {sink});
+    auto rows = state_.query(sql("SELECT coalesce(sum(state = 'waiting'), 0), coalesce(sum(state = 'dead'), 0), "
+                                 "coalesce(sum(state = 'waiting' "
+                                 "AND charged = 0 AND not_due = 0), 0), coalesce(sum(state = 'waiting' AND not_due = 1 "
+                                 "AND next_attempt_at > "
+                                 "?2), 0) FROM outbox_delivery WHERE sink = ?1 AND state IN ('waiting', 'dead')"),
+                             {sink, now});
     if (!rows) return rows.failure();
     auto row = rows->next();
     if (!row) return row.failure();
     parking.counts.waiting = rows->integer(0);
     parking.counts.dead = rows->integer(1);
     parking.counts.uncharged = rows->integer(2);
+    parking.counts.not_due = rows->integer(3);
   }
   auto concerns = state_.integer(
       sql("SELECT EXISTS (SELECT 1 FROM outbox_delivery WHERE sink = ?1 AND (state = 'waiting' OR state = 'dead' AND "
@@ -289,23 +295,13 @@ Result<Store::Parking> ParkedTable::parking(const std::string& sink) {
   return parking;
 }
 
-Result<std::int64_t> ParkedTable::drop_dead(const std::string& sink, Time died_before, std::int64_t max_rows,
-                                            Time now) {
-  const std::string old =
-      sql("(SELECT row FROM outbox_delivery WHERE sink = ?1 AND state = 'dead' AND updated_at < ?2 ORDER BY updated_at "
-          "LIMIT "
-          "?3)");
-  const std::string passed = sql("seq <= (SELECT seq FROM outbox_position WHERE sink = ?1)");
+Result<std::int64_t> ParkedTable::drop_dead(const std::string& sink, Time died_before, std::int64_t max_rows) {
   std::vector<std::string> keys;
-  // The tombstones first: the others are gone after the second statement, and neither list may be looked up twice.
-  auto kept = keys_of(sql("UPDATE outbox_delivery SET state = 'done', holds_key = 0, payload = NULL, updated_at = ?4 "
-                          "WHERE row IN ") +
-                          old + " AND NOT coalesce(" + passed + ", 0) RETURNING key",
-                      {sink, died_before, max_rows, now}, keys);
-  if (!kept) return kept.failure();
-  const auto left = max_rows - static_cast<std::int64_t>(keys.size());
-  auto gone = keys_of(sql("DELETE FROM outbox_delivery WHERE row IN ") + old + " AND " + passed + " RETURNING key",
-                      {sink, died_before, left}, keys);
+  auto gone =
+      keys_of(sql("DELETE FROM outbox_delivery WHERE row IN (SELECT row FROM outbox_delivery WHERE sink = ?1 AND "
+                  "state = 'dead' AND updated_at < ?2 AND seq <= (SELECT seq FROM outbox_position WHERE sink = "
+                  "?1) ORDER BY updated_at LIMIT ?3) RETURNING key"),
+              {sink, died_before, max_rows}, keys);
   if (!gone) return gone.failure();
   for (const auto& key : std::set<std::string>(keys.begin(), keys.end())) {
     auto turned = pass_turn(sink, key);

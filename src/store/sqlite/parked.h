@@ -24,13 +24,13 @@ class ParkedTable {
   Result<void> release_due(const std::string& sink, Time now);
   Result<std::vector<ParkedRun>> due(const std::string& sink, std::size_t max_keys, std::size_t run_max,
                                      const std::vector<std::string>& except, Time now);
-  Result<Store::Parking> parking(const std::string& sink);
+  Result<Store::Parking> parking(const std::string& sink, Time now);
   Result<PageFacts> facts(const std::string& sink, const std::vector<std::string>& keys,
                           const std::vector<std::string>& message_ids, Time now);
 
-  // Dead letters that died before `died_before` leave, and no longer hold their keys; where the position has not
-  // passed the message yet, its tombstone stays. Returns how many.
-  Result<std::int64_t> drop_dead(const std::string& sink, Time died_before, std::int64_t max_rows, Time now);
+  // Dead letters that died before `died_before` go, and no longer hold their keys; not those whose message is still to
+  // be passed by the position, which a re-read would send. Returns how many.
+  Result<std::int64_t> drop_dead(const std::string& sink, Time died_before, std::int64_t max_rows);
 
  private:
   using Touched = std::set<std::pair<std::string, std::string>>;  // sink, key

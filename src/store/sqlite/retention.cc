@@ -37,15 +37,15 @@ Result<std::optional<Passed>> passed_by_all(const SqliteFiles& files, const std:
 }
 
 // The lowest rows, as long as each is old enough: by its own time, or because it was passed that long ago (a row whose
-// created_at lies in the future must not stand in the way for ever). The row at the position itself stays: it shows
-// at the next start that the file is still the same. Returns the end of the range, exclusive.
+// created_at lies in the future must not stand in the way for ever). Where numbers are given out again the row at the
+// position itself stays, or the next message would get a number that was passed. Returns the end, exclusive.
 Result<std::pair<std::int64_t, std::int64_t>> prunable(const SqliteFiles& files, const Passed& passed, Time before,
                                                        std::int64_t max_rows) {
   std::int64_t end = 0;
   std::int64_t count = 0;
-  auto rows = files.application.query(fmt::format("SELECT {0}, {1} FROM {2} WHERE {0} < ? ORDER BY {0} LIMIT ?",
+  auto rows = files.application.query(fmt::format("SELECT {0}, {1} FROM {2} WHERE {0} <= ? ORDER BY {0} LIMIT ?",
                                                   files.table.seq, files.table.column("created_at"), files.table.name),
-                                      {passed.now, max_rows});
+                                      {files.table.autoincrement ? passed.now : passed.now - 1, max_rows});
   if (!rows) return rows.failure();
   while (true) {
     auto row = rows->next();
@@ -91,7 +91,7 @@ Result<std::int64_t> prune_parked(const SqliteFiles& files, const std::vector<Fe
   for (const auto& feed : feeds) {
     for (const auto& sink : feed.sinks) {
       if (retain) {
-        auto dropped = parked.drop_dead(sink, now - *retain, max_rows - gone, now);
+        auto dropped = parked.drop_dead(sink, now - *retain, max_rows - gone);
         if (!dropped) return dropped.failure();
         gone += *dropped;
       }

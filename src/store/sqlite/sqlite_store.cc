@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "config/database_url.h"
 #include "db/sqlite_table.h"
 #include "store/sqlite/history.h"
 #include "store/sqlite/operations.h"
@@ -29,7 +30,8 @@ Result<void> check_feed(const Feed& feed) {
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(const std::string& url, TableMapping mapping) : url_(url), mapping_(std::move(mapping)) {}
+  SqliteStore(const std::string& url, TableMapping mapping)
+      : file_(config::sqlite_file(url)), mapping_(std::move(mapping)) {}
 
   Result<FeedState> take_over(const Feed& feed, const std::string& relay) override;
   Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) override;
@@ -66,7 +68,7 @@ class SqliteStore final : public Store {
     return result;
   }
 
-  std::string url_;
+  std::string file_;
   TableMapping mapping_;
   std::optional<Sqlite> state_;
   std::optional<Sqlite> application_;
@@ -78,9 +80,7 @@ class SqliteStore final : public Store {
 Result<void> SqliteStore::open_state() {
   if (state_ && !state_->replaced()) return {};
   state_.reset();
-  auto file = db::sqlite_file(url_);
-  if (!file) return file.failure();
-  auto opened = open_sqlite_state(*file, mapping_.prefix);
+  auto opened = open_sqlite_state(file_, mapping_.prefix);
   if (!opened) return opened.failure();
   state_.emplace(std::move(*opened));
   waits_for_disk_ = true;
@@ -89,9 +89,7 @@ Result<void> SqliteStore::open_state() {
 
 Result<void> SqliteStore::open_application() {
   if (application_) return {};
-  auto file = db::sqlite_file(url_);
-  if (!file) return file.failure();
-  auto opened = db::open_application(*file, Sqlite::Mode::read);
+  auto opened = db::open_application(file_, Sqlite::Mode::read);
   if (!opened) return opened.failure();
   auto table = db::inspect_table(*opened, mapping_.table, mapping_.columns, mapping_.constants);
   if (!table) return table.failure();
@@ -211,7 +209,7 @@ Result<std::vector<ParkedRun>> SqliteStore::due_now(const std::string& sink, std
 
 Result<Store::Parking> SqliteStore::parking(const std::string& sink) {
   if (auto opened = open_state(); !opened) return checked<Parking>(opened.failure());
-  return checked(parked().parking(sink));
+  return checked(parked().parking(sink, db::sqlite_now()));
 }
 
 Result<PageFacts> SqliteStore::page_facts(const std::string& sink, const std::vector<std::string>& keys,

@@ -195,7 +195,9 @@ TEST_F(SqliteStore, ADeadHeadThatHoldsItsKeyLetsNobodyPass) {
   EXPECT_EQ(ids(due()), "");
   EXPECT_EQ(store_->parking("sink")->next_due, kNever);
   EXPECT_EQ(store_->page_facts("sink", {"order:1", "order:2"}, {"b", "c"})->waiting_keys.size(), 1u);
-  // Its own retention releases the key.
+  // Its own retention releases the key, but not before the position has passed the message.
+  EXPECT_EQ(*store_->prune({kFeed}, {{}, Duration(0)}, 100, false), 0);
+  settle(state, 2);
   ASSERT_TRUE(store_->prune({kFeed}, {{}, Duration(0)}, 100, false));
   EXPECT_EQ(ids(due()), "b ");
 }
@@ -259,6 +261,10 @@ TEST_F(SqliteStore, RetentionDeletesOldRowsBehindEveryPosition) {
   EXPECT_EQ(*store_->prune({kFeed, other}, retention, 100, false), 1);
   EXPECT_EQ(*store_->prune({kFeed, other}, retention, 100, false), 0);
   EXPECT_EQ(*shop_->text("SELECT group_concat(id) FROM outbox"), "d,e");
+  // d, from the far future, goes once it was passed long enough ago.
+  auto file = open_sqlite_state(file_, "");
+  ASSERT_TRUE(file->run("UPDATE outbox_history SET passed_at = 1"));
+  EXPECT_EQ(*store_->prune({kFeed, other}, retention, 100, false), 2);
 }
 
 TEST_F(SqliteStore, StatusCountsWhatIsUnsent) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "db/sqlite_time.h"
 #include "store/sqlite/operations.h"
@@ -12,10 +13,10 @@ namespace {
 
 constexpr std::int64_t kCountedRows = 10'000;
 
-Result<SinkStatus> sink_status(const SqliteFiles& files, const std::string& sink) {
+Result<SinkStatus> sink_status(const SqliteFiles& files, const std::string& sink, Time now) {
   SinkStatus status;
   ParkedTable parked(files.state, files.prefix);
-  auto parking = parked.parking(sink);
+  auto parking = parked.parking(sink, now);
   if (!parking) return parking.failure();
   status.parked = parking->counts;
   auto oldest = files.state.integer(
@@ -31,6 +32,20 @@ Result<SinkStatus> sink_status(const SqliteFiles& files, const std::string& sink
   if (!error) return error.failure();
   status.last_error = error->value_or("");
   return status;
+}
+
+// Those that are fed, and those that deliveries still wait for.
+Result<std::set<std::string>> sinks_of(const SqliteFiles& files, const std::vector<Feed>& feeds) {
+  std::set<std::string> sinks;
+  for (const auto& feed : feeds) sinks.insert(feed.sinks.begin(), feed.sinks.end());
+  auto rows = files.state.query(db::with_prefix("SELECT sink FROM outbox_position", files.prefix));
+  if (!rows) return rows.failure();
+  while (true) {
+    auto row = rows->next();
+    if (!row) return row.failure();
+    if (!*row) return sinks;
+    sinks.emplace(rows->text(0));
+  }
 }
 
 // Everything behind the slowest sink. What a sink has settled ahead of its position counts as sent only when there is
@@ -89,12 +104,12 @@ Result<void> write_heartbeat(db::Sqlite& state, const std::string& prefix, const
 Result<StoreStatus> read_status(const SqliteFiles& files, const std::vector<Feed>& feeds, Time now) {
   StoreStatus status;
   status.database_now = now;
-  for (const auto& feed : feeds) {
-    for (const auto& sink : feed.sinks) {
-      auto read = sink_status(files, sink);
-      if (!read) return read.failure();
-      status.sinks.emplace(sink, std::move(*read));
-    }
+  auto sinks = sinks_of(files, feeds);
+  if (!sinks) return sinks.failure();
+  for (const auto& sink : *sinks) {
+    auto read = sink_status(files, sink, now);
+    if (!read) return read.failure();
+    status.sinks.emplace(sink, std::move(*read));
   }
   auto counted = count_unsent(files, feeds, status);
   if (!counted) return counted.failure();
