@@ -150,7 +150,7 @@ def read_results(test, results):
         if failed and not any(case.outcome == 'failed' for case in cases):
             cases.append(Case(f"{test['name']}: the program itself", 'failed', output))
         return cases
-    if failed:
+    if failed or not test['program']:
         return [Case(test['name'], 'failed', output)]
     if ended.get('status') == 'run':
         return [Case(test['name'], 'passed')]

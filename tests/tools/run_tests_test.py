@@ -28,8 +28,8 @@ class ReadResultsTest(unittest.TestCase):
         (self.results / 'ctest.xml').write_text(f'<testsuite><testcase name="core_test" status="{status}">'
                                                 f'<system-out>{output}</system-out></testcase></testsuite>')
 
-    def read(self):
-        cases = run_tests.read_results({'name': 'core_test', 'program': 'core_test'}, self.results)
+    def read(self, program='core_test'):
+        cases = run_tests.read_results({'name': 'core_test', 'program': program}, self.results)
         return [(case.outcome, case.detail) for case in cases]
 
     def test_cases_are_counted_one_by_one(self):
@@ -55,6 +55,10 @@ class ReadResultsTest(unittest.TestCase):
     def test_a_script_may_skip(self):
         self.ctest('notrun', 'looking\nno strace here\n')
         self.assertEqual(self.read(), [('skipped', 'no strace here')])
+
+    def test_a_program_that_was_not_built_is_no_skip(self):
+        self.ctest('notrun', 'Unable to find executable')
+        self.assertEqual(self.read(program=''), [('failed', 'Unable to find executable')])
 
     def test_a_test_that_ctest_never_ran(self):
         (self.results / 'ctest.xml').write_text('<testsuite/>')
