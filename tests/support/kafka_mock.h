@@ -22,14 +22,21 @@ class KafkaMock {
 
   // The next produce requests are answered with these, in turn; __TRANSPORT drops the connection.
   void fail_produce(std::initializer_list<rd_kafka_resp_err_t> errors);
+  // Produce requests are answered by nobody until release_produce(), which drops the connections.
+  void hold_produce();
+  void release_produce();
   void topic_error(const std::string& name, rd_kafka_resp_err_t error);
-  void round_trip(int milliseconds);
+  void leaderless(const std::string& name, int partition);
   void down();
   void up();
 
  private:
+  void use_up_delays();
+
   rd_kafka_t* client_;
   rd_kafka_mock_cluster_t* cluster_;
+  int brokers_;
+  bool holding_ = false;
 };
 
 }  // namespace outbox::test

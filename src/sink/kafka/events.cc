@@ -18,9 +18,9 @@ constexpr auto kCheckEvery = 200ms;  // while messages are held
 constexpr auto kLogEvery = 10s;
 constexpr std::size_t kErrorMax = 500;
 
-// Facilities that say nothing of use: failed connections come as error events too, a producer id is waited for at each
-// broker start, and the settings are ours.
-constexpr std::array<std::string_view, 4> kNoise{"FAIL", "ERROR", "GETPID", "CONFWARN"};
+// Facilities that say nothing of use: failures come as error events too, a producer id is waited for at each broker
+// start, and the settings are ours.
+constexpr std::array<std::string_view, 5> kNoise{"FAIL", "ERROR", "FATAL", "GETPID", "CONFWARN"};
 
 std::string receipt(const rd_kafka_message_t& message, const std::string& topic) {
   return fmt::format("{}/{}/{}", topic, message.partition, message.offset);
@@ -53,7 +53,7 @@ void Pipeline::run() {
   std::chrono::milliseconds timeout{};
   while (Producer* producer = next_producer(timeout)) {
     EventHandle event = producer->poll(timeout);
-    if (event) handle(*producer, event.get());
+    if (event) handle(event.get());
     event.reset();  // before its producer
     check(*producer);
   }
@@ -93,11 +93,11 @@ void Pipeline::deliver() {
   changed_.notify_all();
 }
 
-void Pipeline::handle(Producer& producer, rd_kafka_event_t* event) {
+void Pipeline::handle(rd_kafka_event_t* event) {
   switch (rd_kafka_event_type(event)) {
     case RD_KAFKA_EVENT_DR: {
       const std::vector<const rd_kafka_message_t*> failures = take_reports(event);
-      if (!failures.empty()) judge_failures(producer, failures);
+      if (!failures.empty()) judge_failures(failures);
       break;
     }
     case RD_KAFKA_EVENT_ERROR: note_error(event); break;
@@ -138,9 +138,9 @@ std::vector<const rd_kafka_message_t*> Pipeline::take_reports(rd_kafka_event_t* 
   return failures;
 }
 
-void Pipeline::judge_failures(Producer& producer, const std::vector<const rd_kafka_message_t*>& failures) {
+void Pipeline::judge_failures(const std::vector<const rd_kafka_message_t*>& failures) {
   const rd_kafka_message_t& first = *failures.front();
-  std::unique_lock lock(mutex_);
+  std::lock_guard lock(mutex_);
   const bool alone = held_.size() == 1 && failures.size() == 1;
   if (alone && fault_of(first.err) != Fault::client) {
     Held& held = held_of(first);
@@ -148,7 +148,7 @@ void Pipeline::judge_failures(Producer& producer, const std::vector<const rd_kaf
     Outcome outcome = outcome_of(first.err, held.topic->name);
     if (outcome.verdict == Verdict::busy) refuse(*held.topic, outcome, now);
     answered(now);
-    finish(held.id, std::move(outcome));
+    finish(held.id, *held.record, std::move(outcome), now);
     release(held);
     return;
   }
@@ -156,17 +156,13 @@ void Pipeline::judge_failures(Producer& producer, const std::vector<const rd_kaf
     fatal_at_ = Clock::time_point{};
     return;
   }
-  const std::string topic = held_of(first).topic->name;
-  lock.unlock();
-  const std::optional<std::string> fatal = producer.fatal_error();
-  give_up_client(std::string(reason_of(first.err)),
-                 fmt::format("topic {}: {} failed with {}: {}", topic, failures.size(), rd_kafka_err2name(first.err),
-                             fatal.value_or(rd_kafka_err2str(first.err))));
+  break_client(std::string(reason_of(first.err)), fmt::format("topic {}: {} failed with {}", held_of(first).topic->name,
+                                                              failures.size(), rd_kafka_err2name(first.err)));
 }
 
 void Pipeline::note_error(rd_kafka_event_t* event) {
   const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
-  if (error == RD_KAFKA_RESP_ERR__FATAL) {
+  if (rd_kafka_event_error_is_fatal(event) != 0) {
     std::lock_guard lock(mutex_);
     fatal_at_ = Clock::now();
     return;

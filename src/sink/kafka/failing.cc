@@ -25,10 +25,10 @@ void Pipeline::check(Producer& producer) {
   const auto now = Clock::now();
   std::unique_lock lock(mutex_);
   if (!producer_ || closing_) return;
-  if (broken_) {
-    const std::string why = *broken_;
+  if (breaking_) {
+    const Outcome why = meanwhile_;
     lock.unlock();
-    return give_up_client("client_failed", why);
+    return give_up_client(why.reason, why.detail);
   }
   if (shrink_) {
     const bool producing = produced_ > 0;
@@ -65,12 +65,9 @@ void Pipeline::check_silence(Clock::time_point now) {
     if (held_.empty() || down_) return;  // what is held while down is the probe
     unreachable = unreachable_ && now >= std::max(answered_at_, held_since_) + patience_.unreachable;
     for (const auto& [name, topic] : topics_) {
-      if (topic.produced == 0) continue;
-      if (now >= topic.progress_at + patience_.stalled) {
-        stalled.push_back(&topic);
-      } else {
-        all = false;
-      }
+      const bool silent = now >= topic.progress_at + patience_.stalled;
+      if (silent && topic.produced > 0) stalled.push_back(&topic);
+      if (!silent) all = false;
     }
   }
   if (unreachable) return go_down(last_reason_, last_error_.empty() ? "no broker in reach" : last_error_);
@@ -128,6 +125,7 @@ std::size_t Pipeline::abandon(Outcome meanwhile, const Judge& judge) {
     abandoning_ = true;
     meanwhile_ = std::move(meanwhile);
     old = producer_;
+    for (const Held& held : held_) gate_.given_back(*held.record, Clock::now());  // before any that comes meanwhile
   }
   lookup_->cancel();
   if (old) take_last_reports(*old);
@@ -163,14 +161,14 @@ std::vector<RecordPtr> Pipeline::take_back(const Judge& judge, std::vector<Compl
   records.reserve(held_.size());
   given_back.reserve(held_.size());
   while (!held_.empty()) {
-    Held& held = *held_.begin();
+    Held& held = held_.front();
     given_back.push_back({held.id, judge(held)});
     records.push_back(release(held));
   }
   topics_.clear();
   last_topic_ = nullptr;
   shrink_ = false;
-  broken_.reset();
+  breaking_ = false;
   fatal_at_.reset();
   unreachable_ = false;
   return records;
@@ -182,7 +180,7 @@ void Pipeline::replace_producer() {
   if (!producer) return give_up_client("client_failed", producer.failure().what);
   lookup_->cancel();
   std::unique_lock lock(mutex_);
-  if (produced_ > 0 || broken_) {  // published meanwhile, into the old one
+  if (produced_ > 0 || breaking_) {  // published meanwhile, into the old one
     lock.unlock();
     return give_up_client("client_failed", "the producer could send nothing any more");
   }

@@ -68,8 +68,9 @@ class InFlight {
 
   std::size_t size() const { return held_.size(); }
   bool empty() const { return held_.empty(); }
-  auto begin() { return held_.begin(); }
-  auto end() { return held_.end(); }
+  auto begin() const { return held_.begin(); }
+  auto end() const { return held_.end(); }
+  Held& front() { return held_.front(); }
 
  private:
   std::list<Held> held_;

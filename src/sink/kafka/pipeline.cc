@@ -34,17 +34,20 @@ void Pipeline::publish(std::span<const Publication> batch) {
   const auto now = Clock::now();
   std::lock_guard lock(mutex_);
   for (const Publication& publication : batch) accept(publication, now);
-  if (!outgoing_.empty() || idle_ || broken_) wake();
+  if (!outgoing_.empty() || idle_ || breaking_) wake();
 }
 
 Result<void> Pipeline::reopen() {
   std::unique_lock lock(mutex_);
+  if (producer_ && !refusing_) {  // a living one is given up all the same
+    break_client("reopened", "the relay asked for another client");
+    wake();
+  }
   const bool quiet =
-      changed_.wait_for(lock, 1s, [this] { return !abandoning_ && !broken_ && outgoing_.empty() && !delivering_; });
+      changed_.wait_for(lock, 1s, [this] { return !producer_ && !abandoning_ && outgoing_.empty() && !delivering_; });
   if (!quiet) {
     return Failure{FailureKind::unavailable, "sink " + settings_.sink + ": the old Kafka client is still closing"};
   }
-  if (producer_) return {};
   Result<std::shared_ptr<Producer>> producer = Producer::create(settings_, batch_bytes_);
   if (!producer) return producer.failure();
   producer_ = std::move(*producer);
@@ -62,6 +65,13 @@ void Pipeline::close() {
   }
   thread_.join();
   lookup_.reset();
+}
+
+// Mutex held. The own thread gives the client up; until then everything is refused.
+void Pipeline::break_client(std::string reason, std::string detail) {
+  breaking_ = true;
+  refusing_ = true;
+  meanwhile_ = client_dead(std::move(reason), std::move(detail));
 }
 
 // Mutex held.

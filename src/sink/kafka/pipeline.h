@@ -8,8 +8,8 @@
 // - With no broker in reach everything unconfirmed is given back as busy(sink), and what is published then is refused,
 //   save one message as a probe, which stays until a broker answers.
 //
-// A topic is produced to once the cluster has said that it exists. While it refuses a topic, or while the sink is
-// down, nothing passes for at least Patience::settle: so long the relay has to learn of it before it sends again.
+// A topic is produced to once the cluster has said that it exists. A key of which something was given back is
+// shut until that comes again (KeyGate).
 //
 // Threads: the relay's calls publish(); an own one takes events from the producer and reports outcomes; the lookup's
 // asks about topics. One mutex guards all state; nothing under it blocks, and the listener is called without it. Only
@@ -27,6 +27,7 @@
 
 #include "sink/kafka/client_settings.h"
 #include "sink/kafka/in_flight.h"
+#include "sink/kafka/key_gate.h"
 #include "sink/kafka/producer.h"
 #include "sink/kafka/topic_lookup.h"
 #include "sink/sink.h"
@@ -36,7 +37,7 @@ namespace outbox::kafka {
 struct Patience {
   std::chrono::milliseconds unreachable{5'000};  // no broker in reach, nothing confirmed: the sink is down
   std::chrono::milliseconds stalled{30'000};     // brokers in reach, nothing confirmed: the topic, or the sink, is down
-  std::chrono::milliseconds settle{1'000};
+  std::chrono::milliseconds settle{1'000};  // a topic that was refused, a sink that is down: not tried again before
   std::chrono::milliseconds unknown_topic{1'000};
 };
 
@@ -56,7 +57,7 @@ class Pipeline final : public Sink {
 
   // publish.cc: from a publication to the producer's queue. Mutex held.
   void accept(const Publication& publication, Clock::time_point now);
-  std::optional<Outcome> refusal(const Publication& publication, Clock::time_point now) const;
+  std::optional<Outcome> refusal(const Publication& publication, Clock::time_point now);
   Topic* find_topic(const std::string& name);
   Topic& ask_topic(Topic& topic);
   void evict_idle_topics();
@@ -67,17 +68,18 @@ class Pipeline final : public Sink {
   void flush_waiting(Topic& topic, Clock::time_point now);
   void refuse(Topic& topic, Outcome outcome, Clock::time_point now);
   void answered(Clock::time_point now);
-  void finish(DeliveryId id, Outcome outcome) { outgoing_.push_back({id, std::move(outcome)}); }
+  void finish(DeliveryId id, const Record& record, Outcome outcome, Clock::time_point now);
   RecordPtr release(Held& held);
+  void break_client(std::string reason, std::string detail);
   void wake();
 
   // events.cc: the own thread.
   void run();
   Producer* next_producer(std::chrono::milliseconds& timeout);
   void deliver();
-  void handle(Producer& producer, rd_kafka_event_t* event);
+  void handle(rd_kafka_event_t* event);
   std::vector<const rd_kafka_message_t*> take_reports(rd_kafka_event_t* event);
-  void judge_failures(Producer& producer, const std::vector<const rd_kafka_message_t*>& failures);
+  void judge_failures(const std::vector<const rd_kafka_message_t*>& failures);
   void note_error(rd_kafka_event_t* event);
 
   // failing.cc: the own thread.
@@ -104,15 +106,16 @@ class Pipeline final : public Sink {
   std::size_t produced_ = 0;  // of held_
   Topics topics_;
   Topic* last_topic_ = nullptr;
+  KeyGate gate_;
   std::vector<Completion> outgoing_;
   bool delivering_ = false;  // outcomes are with the listener
+  bool breaking_ = false;    // the client has failed; the own thread has not given it up yet
   bool abandoning_ = false;  // the producer is being given up
   bool closing_ = false;
   bool idle_ = false;     // the own thread waits without a time-out
   bool shrink_ = false;   // a topic takes smaller batches than this producer makes
   bool refusing_ = true;  // no living producer: everything published gets meanwhile_
   Outcome meanwhile_;
-  std::optional<std::string> broken_;  // the producer took no message, for a reason that is not the message's
 
   Clock::time_point held_since_{};   // held_ left zero
   Clock::time_point answered_at_{};  // a broker's last word

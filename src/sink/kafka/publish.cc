@@ -20,12 +20,12 @@ Outcome too_large(std::size_t size, std::string_view what, std::string_view limi
 
 void Pipeline::accept(const Publication& publication, Clock::time_point now) {
   if (std::optional<Outcome> outcome = refusal(publication, now)) {
-    return finish(publication.id, std::move(*outcome));
+    return finish(publication.id, *publication.record, std::move(*outcome), now);
   }
   Topic* topic = find_topic(publication.destination);
   if (!topic) {
     if (auto problem = topic_name_problem(publication.destination)) {
-      return finish(publication.id, rejected("invalid_topic", std::move(*problem)));
+      return finish(publication.id, *publication.record, rejected("invalid_topic", std::move(*problem)), now);
     }
     evict_idle_topics();
     topic = &topics_[publication.destination];
@@ -33,22 +33,24 @@ void Pipeline::accept(const Publication& publication, Clock::time_point now) {
     ask_topic(*topic);
   }
   if (topic->state == Topic::State::refused) {
-    if (now < topic->refused_until) return finish(publication.id, topic->refusal);
+    if (now < topic->refused_until) return finish(publication.id, *publication.record, topic->refusal, now);
     ask_topic(*topic);
   }
   Held& held = hold(publication, *topic, now);
   if (topic->state == Topic::State::asking) {
     topic->waiting.push_back(&held);
   } else if (std::optional<Outcome> outcome = produce(held, now)) {
-    finish(publication.id, std::move(*outcome));
+    finish(publication.id, *publication.record, std::move(*outcome), now);
     release(held);
   }
 }
 
-std::optional<Outcome> Pipeline::refusal(const Publication& publication, Clock::time_point now) const {
+std::optional<Outcome> Pipeline::refusal(const Publication& publication, Clock::time_point now) {
+  const Record& record = *publication.record;
+  const bool passes = gate_.passes(record);
   if (refusing_) return meanwhile_;
   if (down_ && (now < down_at_ + patience_.settle || !held_.empty())) return down_;
-  const Record& record = *publication.record;
+  if (!passes) return busy(Scope::destination, "behind_key", "an earlier message of its key was given back");
   if (record.payload_null && !settings_.tombstones) {
     return rejected("null_payload", "the payload is NULL; null_payload: tombstone would send it as a tombstone");
   }
@@ -56,6 +58,11 @@ std::optional<Outcome> Pipeline::refusal(const Publication& publication, Clock::
     return too_large(record.payload.size(), "payload", "payload_max", settings_.payload_max);
   }
   return std::nullopt;
+}
+
+void Pipeline::finish(DeliveryId id, const Record& record, Outcome outcome, Clock::time_point now) {
+  if (outcome.verdict == Verdict::busy || outcome.verdict == Verdict::client_dead) gate_.given_back(record, now);
+  outgoing_.push_back({id, std::move(outcome)});
 }
 
 Topic* Pipeline::find_topic(const std::string& name) {
@@ -116,9 +123,7 @@ std::optional<Outcome> Pipeline::produce(Held& held, Clock::time_point now) {
 
 std::optional<Outcome> Pipeline::not_queued(Held& held, rd_kafka_resp_err_t error, Clock::time_point now) {
   if (fault_of(error) == Fault::client) {
-    broken_ = rd_kafka_err2str(error);
-    refusing_ = true;
-    meanwhile_ = client_dead("client_failed", *broken_);
+    break_client("client_failed", rd_kafka_err2str(error));
     return std::nullopt;  // it stays held, and comes back with the rest
   }
   Outcome outcome = outcome_of(error, held.topic->name);
@@ -161,7 +166,7 @@ void Pipeline::flush_waiting(Topic& topic, Clock::time_point now) {
       outcome = produce(*held, now);
     }
     if (!outcome) continue;
-    finish(held->id, std::move(*outcome));
+    finish(held->id, *held->record, std::move(*outcome), now);
     release(*held);
   }
 }
@@ -172,7 +177,7 @@ void Pipeline::refuse(Topic& topic, Outcome outcome, Clock::time_point now) {
   topic.refused_until = now + patience_.settle;
   topic.refusal = std::move(outcome);
   for (Held* held : std::exchange(topic.waiting, {})) {
-    finish(held->id, topic.refusal);
+    finish(held->id, *held->record, topic.refusal, now);
     release(*held);
   }
 }
