@@ -27,7 +27,9 @@ Outbound::Outbound(std::string name, Capabilities capabilities, BreakerPolicy br
 
 void Outbound::restart() {
   for (const Delivery& each : slab_) {
-    if (each.line != nullptr && each.state == DeliveryState::in_flight) strays_[each.id] = {each.record->bytes()};
+    if (each.line == nullptr || each.state != DeliveryState::in_flight) continue;
+    strays_[each.id] = {each.line->key, each.record->bytes()};
+    ++stray_keys_[each.line->key];
   }
   lines_.clear();
   ready_.clear();
@@ -119,6 +121,9 @@ Delivery* Outbound::find(DeliveryId id) {
   const auto stray = strays_.find(id);
   if (stray != strays_.end()) {
     in_flight_bytes_ -= stray->second.bytes;
+    const auto key = stray_keys_.find(stray->second.key);
+    if (--key->second == 0) stray_keys_.erase(key);
+    if (Line* line = find_line(stray->second.key)) wake(*line);
     strays_.erase(stray);
     return nullptr;
   }
@@ -155,6 +160,7 @@ Delivery* Outbound::next_of(const Line& line) const {
   Delivery* delivery = line.deliveries[line.next];
   const bool pipelines = capabilities_.pipelines_key && !delivery->route->dead_letter_holds_key;
   if (broken(Variant::no_key_gate)) return delivery;
+  if (!pipelines && stray_keys_.contains(line.key)) return nullptr;
   // Pipelined or not, nothing that stands behind it may be in flight.
   return line.in_flight == (pipelines ? line.next : 0) ? delivery : nullptr;
 }

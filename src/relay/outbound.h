@@ -125,6 +125,7 @@ class Outbound {
 
  private:
   struct Stray {
+    std::string key;
     std::size_t bytes = 0;
   };
   Destination& destination(const std::string& name);
@@ -152,6 +153,7 @@ class Outbound {
   std::set<std::pair<Time, Line*>> delayed_;
   std::vector<Line*> maybe_idle_;
   std::unordered_map<DeliveryId, Stray> strays_;  // in flight since an earlier life
+  std::unordered_map<std::string, std::size_t> stray_keys_;
   bool keep_lines_ = false;
   std::size_t size_ = 0;
   std::size_t in_flight_ = 0;

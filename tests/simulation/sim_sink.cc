@@ -55,8 +55,8 @@ void SimSink::receive(const std::shared_ptr<State>& state, DeliveryId id) {
   const bool alone = state->flights.size() == 1;
   const Answer answer = far_end_.receive(flight.publication, world_.faults);
   const bool fine = answer.outcome.verdict == Verdict::delivered;
-  if (!fine && fragile() && !alone) return die();
-  flight.failing = !fine && answer.outcome.verdict != Verdict::rejected;
+  flight.failing = !fine && (fragile() || answer.outcome.verdict != Verdict::rejected);
+  if (flight.failing && fragile() && !alone) return die();
   world_.loop.after(answer.late + world_.dice.between(Duration(0), world_.scenario.delay_max),
                     [this, state, id, outcome = answer.outcome] { report(state, id, outcome); });
 }

@@ -72,7 +72,7 @@ void Witness::published(const Publisher& by, std::size_t sink, const Publication
 void Witness::check_again(const Publisher& by, std::size_t sink, const Message& message, const Record& record) {
   const auto& known = fate(sink, message);
   const auto& name = scenario_.sinks[sink].name;
-  if (known.confirmed_to == by.life) {
+  if (known.confirmed_to == by.life && !by.stale) {
     broken("{} published to {} again, after its confirmation, by the same relay", message.id, name);
   }
   const Reading reading = reading_of(record);
@@ -224,7 +224,9 @@ void Witness::check_death(std::size_t sink, const Message& message, const std::s
 }
 
 void Witness::parked_for_destination(const std::string& sink, std::int64_t rows) {
-  const auto cap = scenario_.options.sinks[sink_index(sink)].parked_max + scenario_.options.window_records;
+  const auto& options = scenario_.options;
+  const std::size_t window = std::max(options.window_records, options.page_records);
+  const auto cap = options.sinks[sink_index(sink)].parked_max + window;
   if (rows > static_cast<std::int64_t>(cap)) {
     broken("{} deliveries parked at {} for want of a destination, beyond the cap and a window", rows, sink);
   }
