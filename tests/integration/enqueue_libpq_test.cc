@@ -124,6 +124,23 @@ TEST_F(EnqueueLibpq, OneRoundTripForACall) {
   EXPECT_EQ(round_trips(std::vector<Message>{order()}), 2);  // another server process, so it looks again
 }
 
+TEST_F(EnqueueLibpq, ADatabaseInAnotherEncodingTakesAsciiWithoutHarm) {
+  const std::string name = database_->name() + "_latin1";
+  database_->execute("create database " + name + " encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0");
+  std::string url = database_->url();
+  url.replace(url.rfind(database_->name()), database_->name().size(), name);
+  const auto made = init_postgres(url, {});
+  ASSERT_TRUE(made.has_value()) << made.failure().what;
+  connection_.reset(PQconnectdb(url.c_str()));
+  execute("begin");
+  enqueue(connection_.get(), order());
+  EXPECT_THROW(enqueue(connection_.get(), order("\"\xe2\x82\xac\"")), Error);
+  enqueue(connection_.get(), order());
+  execute("commit");
+  connection_.reset();
+  database_->execute("drop database " + name);
+}
+
 // Case B015.
 TEST_F(EnqueueLibpq, BoundsThePayload) {
   execute("begin");
