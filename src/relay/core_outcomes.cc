@@ -19,17 +19,16 @@ void Core::State::outcome(Side& side, Delivery& delivery, Outcome outcome) {
   if (side.out.cautious > 0 && outcome.verdict != Verdict::client_dead) --side.out.cautious;
   if (outcome.verdict != Verdict::delivered) side.last_error = outcome.reason + ": " + outcome.detail;
 
-  Breaker& breaker = *delivery.destination->breaker;
   switch (outcome.verdict) {
     case Verdict::delivered: on_delivered(side, delivery); break;
     case Verdict::unknown: on_unknown(side, delivery, outcome); break;
     case Verdict::rejected:
-      if (delivery.is_probe && !broken(Variant::probe_leaks)) breaker.released();
+      release_probe(side, delivery);
       die(side, delivery, outcome.reason, outcome.detail);
       break;
     case Verdict::busy:
       if (outcome.scope == Scope::message) {
-        if (delivery.is_probe && !broken(Variant::probe_leaks)) breaker.released();
+        release_probe(side, delivery);
         charge(side, delivery, outcome);
       } else {
         give_back(side, delivery, outcome);
@@ -80,7 +79,7 @@ void Core::State::on_unknown(Side& side, Delivery& delivery, const Outcome& outc
   delivery.successes_seen = to.successes;
   delivery.was_tried = true;
   if (others_succeeded || broken(Variant::outage_charges)) {
-    if (delivery.is_probe && !broken(Variant::probe_leaks)) to.breaker->released();
+    release_probe(side, delivery);
     charge(side, delivery, outcome);
   } else {
     give_back(side, delivery, outcome);
@@ -88,9 +87,16 @@ void Core::State::on_unknown(Side& side, Delivery& delivery, const Outcome& outc
 }
 
 void Core::State::on_client_dead(Side& side, Delivery& delivery, const Outcome&) {
-  if (delivery.is_probe) delivery.destination->breaker->released();
+  release_probe(side, delivery);
   ++side.out.cautious;
   side.out.reclaim(delivery);
+}
+
+// It may have probed for two breakers, the destination's and the sink's. Where it was no probe this changes nothing.
+void Core::State::release_probe(Side& side, Delivery& delivery) {
+  if (!delivery.is_probe || broken(Variant::probe_leaks)) return;
+  delivery.destination->breaker->released();
+  side.out.breaker().released();
 }
 
 const RetryPolicy& Core::State::retry_of(const Side& side, const Delivery& delivery) const {
@@ -106,9 +112,6 @@ void Core::State::charge(Side& side, Delivery& delivery, const Outcome& outcome)
     return;
   }
   ++side.retried;
-  if (delivery.was_tried && side.successes_seen.size() < kSuccessesSeenMax) {
-    side.successes_seen[delivery.record->id] = delivery.successes_seen;
-  }
   Duration pause = std::max(outcome.after, full_jitter(retry.base, retry.cap, delivery.attempts, random_));
   if (broken(Variant::retry_without_backoff)) pause = Duration(0);
   if (!delivery.parked() && delivery.line->deliveries.front() != &delivery) {
@@ -130,7 +133,7 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
   } else if (!(delivery.is_probe && broken(Variant::probe_leaks))) {
     breaker.failed(now_);
   }
-  if (delivery.is_probe && &breaker != delivery.destination->breaker) delivery.destination->breaker->released();
+  release_probe(side, delivery);  // of the breaker that it was not about
   side.breaker_reason = outcome.reason + ": " + outcome.detail;
   const RetryPolicy& retry = retry_of(side, delivery);
   ++delivery.uncharged;
@@ -148,6 +151,7 @@ void Core::State::die(Side& side, Delivery& delivery, const std::string& reason,
 void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Time next_attempt, bool charged,
                        const std::string& reason, const std::string& error) {
   Line& line = *delivery.line;
+  if (state == DeliveryState::waiting) remember_successes(side, delivery);
   const bool holds = state == DeliveryState::dead && delivery.route->dead_letter_holds_key;
   if (delivery.parked()) {
     ParkedUpdate update;
@@ -184,6 +188,11 @@ void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Time
   if (line.in_flight == 0) retreat(side, line);
 }
 
+void Core::State::remember_successes(Side& side, const Delivery& delivery) {
+  if (!delivery.was_tried || side.successes_seen.size() >= kSuccessesSeenMax) return;
+  side.successes_seen[delivery.record->id] = delivery.successes_seen;
+}
+
 void Core::State::add_park(Side& side, Park park, bool blocks_key) {
   side.concerns_stream = true;
   side.parked_since_due = true;
@@ -214,6 +223,7 @@ void Core::State::retreat(Side& side, Line& line) {
   line.retreating = false;
   const std::deque<Delivery*> followers = line.deliveries;
   for (Delivery* follower : followers) {
+    remember_successes(side, *follower);
     if (!follower->parked()) {
       Park park;
       park.record = follower->record;

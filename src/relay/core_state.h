@@ -96,6 +96,8 @@ class Core::State {
   // Parks a delivery of the stream, or updates the row of one that was parked; removes it, and lets its key follow.
   void park(Side& side, Delivery& delivery, DeliveryState state, Time next_attempt, bool charged,
             const std::string& reason, const std::string& error);
+  void release_probe(Side& side, Delivery& delivery);
+  void remember_successes(Side& side, const Delivery& delivery);
   void add_park(Side& side, Park park, bool blocks_key);
   void add_update(const Side& side, const std::string& key, ParkedUpdate update);
   void retreat(Side& side, Line& line);

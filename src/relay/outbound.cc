@@ -39,6 +39,7 @@ void Outbound::restart() {
   free_.clear();
   size_ = 0;
   in_flight_ = 0;
+  breaker_.released();
   for (auto& [name, destination] : destinations_) {
     destination->users = 0;
     destination->breaker->released();
