@@ -201,7 +201,7 @@ std::optional<std::string> unknown_command(const CLI::App& app, int argc, const 
   if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return std::nullopt;
   const std::string guess = nearest(argv[1], names);
   return fmt::format("unknown command '{}'{}", argv[1],
-                     guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess));
+                     guess.empty() ? "" : fmt::format(" (did you mean '{}'?)", guess));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Result<StatusReport> read_status(Store& store, const std::vector<Feed>& feeds) {
 
 int show(const Result<StatusReport>& status, bool json) {
   if (!status) return report(status.failure());
-  fmt::print("{}\n", json ? status_json(*status) : status_text(*status));
+  fmt::print("{}", json ? status_json(*status) + "\n" : status_text(*status));
   std::fflush(stdout);
   return kDone;
 }

@@ -1,0 +1,121 @@
+#include "admin/relay_metrics.h"
+
+#include <algorithm>
+
+namespace outbox {
+
+namespace {
+
+constexpr Verdict kVerdicts[] = {Verdict::delivered, Verdict::rejected, Verdict::busy, Verdict::unknown,
+                                 Verdict::client_dead};
+constexpr BreakerState kBreakerStates[] = {BreakerState::closed, BreakerState::open, BreakerState::half_open};
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+double seconds(Time time) { return seconds(time.time_since_epoch()); }
+double seconds(const std::optional<Time>& time) { return time ? seconds(*time) : 0; }
+
+std::optional<Time> earlier(const std::optional<Time>& a, const std::optional<Time>& b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::delivered: return "delivered";
+    case Verdict::rejected: return "rejected";
+    case Verdict::busy: return "busy";
+    case Verdict::unknown: return "unknown";
+    case Verdict::client_dead: return "client_dead";
+  }
+  return "?";
+}
+
+RelayMetrics::RelayMetrics(Metrics& metrics, std::span<const std::string> sinks)
+    : metrics_(metrics), poll_(metrics.histogram(metric::kPollSeconds)) {
+  for (const std::string& sink : sinks) sinks_.emplace(sink, make_series(sink));
+  metrics.gauge(metric::kBuildInfo, {{"version", OUTBOX_VERSION}}).set(1);
+}
+
+RelayMetrics::SinkSeries RelayMetrics::make_series(const std::string& sink) {
+  const MetricLabels labels{{"sink", sink}};
+  const auto with = [&](const char* name, std::string_view value) {
+    return MetricLabels{{"sink", sink}, {name, std::string(value)}};
+  };
+  SinkSeries made{{},
+                  {},
+                  {},
+                  metrics_.histogram(metric::kDeliverySeconds, labels),
+                  metrics_.histogram(metric::kPublishSeconds, labels),
+                  metrics_.gauge(metric::kInFlight, labels),
+                  metrics_.gauge(metric::kDeliveries, with("state", "waiting")),
+                  metrics_.gauge(metric::kDeliveries, with("state", "dead")),
+                  metrics_.gauge(metric::kLastDelivery, labels),
+                  metrics_.gauge(metric::kOldestDue, labels)};
+  for (const Verdict verdict : kVerdicts) {
+    made.attempts.emplace(verdict, metrics_.counter(metric::kAttempts, with("outcome", to_string(verdict))));
+  }
+  for (const BreakerState state : kBreakerStates) {
+    made.breaker.emplace(state, metrics_.gauge(metric::kBreakerState, with("state", to_string(state))));
+    made.transitions.emplace(state, metrics_.counter(metric::kBreakerTransitions, with("state", to_string(state))));
+  }
+  return made;
+}
+
+RelayMetrics::SinkSeries& RelayMetrics::series(const std::string& sink) {
+  const auto found = sinks_.find(sink);
+  OUTBOX_ASSERT(found != sinks_.end());
+  return found->second;
+}
+
+void RelayMetrics::confirmed(const std::string& sink, Duration since_created, Duration since_published) {
+  SinkSeries& of_sink = series(sink);
+  of_sink.delivery.observe(seconds(since_created));
+  of_sink.publish.observe(seconds(since_published));
+}
+
+void RelayMetrics::attempted(const std::string& sink, Verdict verdict) { series(sink).attempts.at(verdict).add(); }
+
+void RelayMetrics::dead(const std::string& sink, const std::string& reason) {
+  metrics_.counter(metric::kDead, {{"sink", sink}, {"reason", reason}}).add();
+}
+
+void RelayMetrics::polled(Duration took) { poll_.observe(seconds(took)); }
+
+void RelayMetrics::breaker_changed(const std::string& sink, BreakerState to) { series(sink).transitions.at(to).add(); }
+
+void RelayMetrics::refresh(std::span<const FeedView> feeds) {
+  std::optional<Time> last_poll;
+  for (const FeedView& feed : feeds) {
+    last_poll = earlier(last_poll, feed.last_poll);
+    for (const SinkView& view : feed.sinks) {
+      SinkSeries& of_sink = series(view.name);
+      of_sink.in_flight.set(static_cast<double>(view.in_flight));
+      of_sink.last_delivery.set(seconds(view.last_delivery));
+      for (auto& [state, gauge] : of_sink.breaker) gauge.set(state == view.breaker ? 1 : 0);
+    }
+  }
+  if (last_poll) metrics_.gauge(metric::kLastPoll).set(seconds(*last_poll));
+}
+
+void RelayMetrics::refresh(std::span<const FeedStatus> feeds) {
+  std::int64_t unsent = 0;
+  std::optional<Time> oldest_unsent;
+  for (const FeedStatus& each : feeds) {
+    unsent = std::max(unsent, each.status.unsent);
+    oldest_unsent = earlier(oldest_unsent, each.status.oldest_unsent);
+    for (const std::string& sink : each.feed.sinks) {
+      SinkSeries& of_sink = series(sink);
+      const auto found = each.status.sinks.find(sink);
+      const SinkStatus stored = found == each.status.sinks.end() ? SinkStatus{} : found->second;
+      of_sink.waiting.set(static_cast<double>(stored.parked.waiting));
+      of_sink.dead.set(static_cast<double>(stored.parked.dead));
+      of_sink.oldest_due.set(seconds(earlier(stored.oldest_waiting, each.status.oldest_unsent)));
+    }
+  }
+  metrics_.gauge(metric::kUnsentRows).set(static_cast<double>(unsent));
+  metrics_.gauge(metric::kOldestUnsent).set(seconds(oldest_unsent));
+}
+
+}  // namespace outbox

@@ -1,0 +1,63 @@
+// RelayMetrics: turns what the runners tell into metrics.
+//
+// Events come as they happen (RelayObserver, any thread, cheap); states are refreshed from outside every few seconds:
+// a scrape reads what was last refreshed and never touches a runner or the database.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "admin/metric_table.h"
+#include "base/metrics.h"
+#include "relay/runner.h"
+#include "store/store.h"
+
+namespace outbox {
+
+class RelayMetrics : public RelayObserver {
+ public:
+  // `metrics` outlives this. All series of the given sinks are there from the start.
+  RelayMetrics(Metrics& metrics, std::span<const std::string> sinks);
+
+  void confirmed(const std::string& sink, Duration since_created, Duration since_published) override;
+  void attempted(const std::string& sink, Verdict verdict) override;
+  void dead(const std::string& sink, const std::string& reason) override;
+  void polled(Duration took) override;
+  void breaker_changed(const std::string& sink, BreakerState to) override;
+
+  // From the runners' views, one per feed.
+  void refresh(std::span<const FeedView> feeds);
+  // From Store::status, asked for each feed by itself.
+  struct FeedStatus {
+    Feed feed;
+    StoreStatus status;
+  };
+  void refresh(std::span<const FeedStatus> feeds);
+
+ private:
+  struct SinkSeries {
+    std::map<Verdict, Counter> attempts;
+    std::map<BreakerState, Gauge> breaker;
+    std::map<BreakerState, Counter> transitions;
+    Histogram delivery;
+    Histogram publish;
+    Gauge in_flight;
+    Gauge waiting;
+    Gauge dead;
+    Gauge last_delivery;
+    Gauge oldest_due;
+  };
+  SinkSeries make_series(const std::string& sink);
+  SinkSeries& series(const std::string& sink);
+
+  Metrics& metrics_;
+  std::map<std::string, SinkSeries> sinks_;  // not changed after construction
+  Histogram poll_;
+};
+
+std::string_view to_string(Verdict verdict);
+
+}  // namespace outbox
