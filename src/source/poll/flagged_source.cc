@@ -7,8 +7,10 @@ namespace outbox {
 namespace {
 
 // How long a row that committed below the mark may wait to be found: shorter when there is nothing else to read.
-constexpr std::chrono::seconds kSweepIdle{2};
-constexpr std::chrono::seconds kSweepBusy{5};
+// Without an order column any new row may be below it.
+constexpr std::chrono::milliseconds kSweepUnordered{200};
+constexpr std::chrono::milliseconds kSweepIdle{2000};
+constexpr std::chrono::milliseconds kSweepBusy{5000};
 
 // What is still to be sent, in pages: record_columns(), the order and the id as text, the time. $1 number of rows;
 // behind a mark: $2 its order, $3 its id (ordered part), or $2 its id.
@@ -56,7 +58,8 @@ void FlaggedSource::sweep() {
 }
 
 Result<Page> FlaggedSource::fetch(std::size_t max_records, std::size_t max_bytes) {
-  if (Clock::now() - swept_at_ >= (at_end_ ? kSweepIdle : kSweepBusy)) sweep();
+  const auto idle = has_order_ ? kSweepIdle : kSweepUnordered;
+  if (Clock::now() - swept_at_ >= (at_end_ ? idle : kSweepBusy)) sweep();
   for (;;) {
     const bool first_part = part_ == Part::unordered;
     auto page = read(max_records, max_bytes);
