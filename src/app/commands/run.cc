@@ -1,8 +1,116 @@
+// `outboxd run`: every role that the file names. Without its database it waits, not ready; configuration and
+// authentication end it.
+#include <fmt/format.h>
+#include <malloc.h>
+
 #include "app/commands/commands.h"
+#include "app/relay_service.h"
 #include "app/settings_file.h"
+#include "app/signals.h"
+#include "app/watch.h"
+#include "base/log.h"
 
 namespace outbox::app {
 
-int execute(const RunFlags&) { return report({FailureKind::invalid, "run is not part of this build yet"}); }
+namespace {
+
+constexpr auto kTurn = std::chrono::milliseconds(200);
+constexpr auto kDatabasePatience = std::chrono::milliseconds(1000);
+// A relay that was seen within this time is alive.
+constexpr Duration kAlive{5s};
+
+bool waits_out(const Failure& failure) { return failure.kind == FailureKind::unavailable; }
+
+// Looks at the table until the database answers. nullopt: a signal came, or (--once) it is away.
+Result<std::optional<Database>> await_database(const config::Settings& settings, bool once) {
+  for (;;) {
+    auto database = Database::inspect(settings);
+    if (database) return std::optional<Database>(*std::move(database));
+    if (once || !waits_out(database.failure())) return database.failure();
+    log::every(std::chrono::seconds(10), "database", log::Level::warn, "waiting for the database",
+               {{"error", database.failure().what}});
+    if (wait_for_signal(kDatabasePatience)) return std::optional<Database>();
+  }
+}
+
+// --once must not take the lanes of a relay that is at work.
+Result<void> refuse_if_owned(const config::Settings& settings, const Database& database) {
+  const auto status = database.make_store()->status(database.feeds(settings));
+  if (!status) return status.failure();
+  for (const RelayStatus& relay : status->relays) {
+    if (relay.stopped || status->database_now - relay.seen_at > kAlive) continue;
+    return Failure{
+        FailureKind::fenced,
+        fmt::format("the relay {} is at work on this outbox (last seen {} ms ago): stop it, or let it deliver",
+                    relay.name, (status->database_now - relay.seen_at) / 1ms)};
+  }
+  return {};
+}
+
+bool anything_left(const std::vector<FeedView>& feeds) {
+  for (const FeedView& feed : feeds) {
+    for (const SinkView& sink : feed.sinks) {
+      if (sink.died > 0 || sink.queued > 0 || sink.parked.waiting > sink.parked.not_due) return true;
+    }
+  }
+  return false;
+}
+
+int exit_code(RunnerEnd end, RelayService& service, bool once) {
+  switch (end) {
+    case RunnerEnd::fenced:
+    case RunnerEnd::failed: return report(service.failure());
+    default: break;
+  }
+  if (!once || end == RunnerEnd::stopped) return kDone;
+  if (!anything_left(service.view())) return kDone;
+  fmt::print(stderr, "outboxd: not everything was delivered: `outboxd status` says what is waiting or dead\n");
+  return kAnswerIsNo;
+}
+
+RunnerEnd serve(RelayService& service) {
+  for (;;) {
+    const RunnerEnd end = service.wait_until(std::chrono::steady_clock::now());
+    if (end != RunnerEnd::running) return end;
+    if (wait_for_signal(kTurn)) {
+      log::info("stopping: delivering what is in flight");
+      service.stop();
+    }
+  }
+}
+
+}  // namespace
+
+int execute(const RunFlags& flags) {
+  // Pages of results come and go: without this glibc gives each back to the kernel and faults it in again.
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  const auto settings = load_settings(flags.config);
+  if (!settings) return kUsage;
+  block_signals();
+  log::configure(settings->log.level, settings->log.format);
+
+  Watch watch(*settings);
+  if (auto listening = watch.listen(); !listening) return report(listening.failure());
+  const auto database = await_database(*settings, flags.once);
+  if (!database) return report(database.failure());
+  if (!*database) return kDone;
+  for (const std::string& note : (*database)->notes()) log::warn("this outbox table", {{"note", note}});
+  if (flags.once) {
+    if (auto free = refuse_if_owned(*settings, **database); !free) return report(free.failure());
+  }
+
+  const std::string name = relay_name();
+  auto service = RelayService::start(*settings, **database, name, watch,
+                                     [&](const StoreStatus& status) { watch.figures(status); });
+  if (!service) return report(service.failure());
+  log::info("relay started", {{"relay", name}, {"version", OUTBOX_VERSION}});
+  watch.attach(**service);
+  if (flags.once) (*service)->drain();
+  const RunnerEnd end = serve(**service);
+  const int code = exit_code(end, **service, flags.once);
+  watch.detach();
+  log::info("relay stopped", {{"relay", name}});
+  return code;
+}
 
 }  // namespace outbox::app

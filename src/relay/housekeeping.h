@@ -1,0 +1,52 @@
+// Housekeeping: what a relay does beside delivering, on a thread and a database connection of its own: its heartbeat,
+// the table-wide figures for metrics and health, and retention in bounded steps.
+//
+// A failure is logged and tried again; it never touches delivery.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "store/store.h"
+
+namespace outbox {
+
+struct HousekeepingOptions {
+  std::string relay;
+  std::vector<Feed> feeds;
+  Store::Retention retention;
+  Duration heartbeat_every{2s};
+  Duration status_every{5s};
+  Duration prune_every{10s};
+  std::int64_t prune_rows = 2000;  // per step; steps follow each other while there is more
+};
+
+class Housekeeping {
+ public:
+  // `sinks_json` says what the heartbeat carries; `on_status` hears the figures. Both are called from its thread.
+  Housekeeping(std::unique_ptr<Store> store, HousekeepingOptions options, std::function<std::string()> sinks_json,
+               std::function<void(const StoreStatus&)> on_status);
+  // Writes a last heartbeat that says "stopping", if the database answers.
+  ~Housekeeping();
+
+ private:
+  void run(const std::stop_token& stop);
+  bool beat(bool stopping);
+  void look();
+  void prune(const std::stop_token& stop);
+
+  std::unique_ptr<Store> store_;
+  const HousekeepingOptions options_;
+  std::function<std::string()> sinks_json_;
+  std::function<void(const StoreStatus&)> on_status_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
+}  // namespace outbox
