@@ -64,9 +64,9 @@ Result<std::unique_ptr<Runner>> make_runner(const config::Settings& settings, co
 
 }  // namespace
 
-Result<std::unique_ptr<RelayService>> RelayService::start(const config::Settings& settings, const Database& database,
-                                                          const std::string& relay, RelayObserver& observer,
-                                                          std::function<void(const StoreStatus&)> on_status) {
+Result<std::unique_ptr<RelayService>> RelayService::start(
+    const config::Settings& settings, const Database& database, const std::string& relay, RelayObserver& observer,
+    std::function<void(const std::vector<StoreStatus>&)> on_status) {
   std::unique_ptr<RelayService> service(new RelayService());
   const auto router = make_router(settings);
   const std::vector<Feed> feeds = database.feeds(settings);

@@ -21,7 +21,7 @@ class RelayService {
   // called from the housekeeping's thread.
   static Result<std::unique_ptr<RelayService>> start(const config::Settings& settings, const Database& database,
                                                      const std::string& relay, RelayObserver& observer,
-                                                     std::function<void(const StoreStatus&)> on_status);
+                                                     std::function<void(const std::vector<StoreStatus>&)> on_status);
   ~RelayService();
   RelayService(const RelayService&) = delete;
   RelayService& operator=(const RelayService&) = delete;

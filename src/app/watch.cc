@@ -1,19 +1,62 @@
 #include "app/watch.h"
 
+#include "admin/endpoints.h"
+#include "app/relay_service.h"
+#include "base/log.h"
+
 namespace outbox::app {
 
-class Watch::State {};
+namespace {
 
-Watch::Watch(const config::Settings&) {}
-Watch::~Watch() = default;
-Result<void> Watch::listen() { return {}; }
-void Watch::attach(RelayService&) {}
-void Watch::detach() {}
-void Watch::figures(const StoreStatus&) {}
-void Watch::confirmed(const std::string&, Duration, Duration) {}
-void Watch::attempted(const std::string&, Verdict) {}
-void Watch::dead(const std::string&, const std::string&) {}
-void Watch::polled(Duration) {}
-void Watch::breaker_changed(const std::string&, BreakerState) {}
+std::vector<std::string> sink_names(const config::Settings& settings) {
+  std::vector<std::string> names;
+  for (const config::SinkSettings& sink : settings.sinks) names.push_back(sink.name);
+  return names;
+}
+
+}  // namespace
+
+Watch::Watch(const config::Settings& settings)
+    : address_(settings.admin.listen), metrics_(metric::kAll), relay_metrics_(metrics_, sink_names(settings)) {}
+
+Result<void> Watch::listen() {
+  if (address_.empty()) return {};
+  const auto address = parse_listen_address(address_);
+  if (!address) return address.failure();
+  AdminHandlers handlers = admin_endpoints(metrics_, [this] { return views(); });
+  handlers["/metrics"] = [this, page = handlers["/metrics"]](const AdminRequest& request) {
+    relay_metrics_.refresh(views());
+    return page(request);
+  };
+  auto server = AdminServer::start(*address, std::move(handlers));
+  if (!server) return server.failure();
+  server_ = *std::move(server);
+  log::info("admin address open", {{"listen", address_}});
+  return {};
+}
+
+void Watch::attach(RelayService& service) {
+  const std::lock_guard lock(mutex_);
+  service_ = &service;
+}
+
+void Watch::detach() {
+  const std::lock_guard lock(mutex_);
+  service_ = nullptr;
+}
+
+std::function<void(const std::vector<StoreStatus>&)> Watch::figures(const Database& database,
+                                                                    const config::Settings& settings) {
+  return [this, feeds = database.feeds(settings)](const std::vector<StoreStatus>& figures) {
+    std::vector<RelayMetrics::FeedStatus> all;
+    for (std::size_t i = 0; i < figures.size(); ++i) all.push_back({feeds[i], figures[i]});
+    relay_metrics_.refresh(all);
+  };
+}
+
+std::vector<FeedView> Watch::views() {
+  const std::lock_guard lock(mutex_);
+  return service_ == nullptr ? std::vector<FeedView>() : service_->view();
+}
 
 }  // namespace outbox::app

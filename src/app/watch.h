@@ -1,41 +1,46 @@
-// Watch: what the daemon lets others see of it: metrics, /healthz and /readyz. It listens to the relay and reads its
-// views; the relay does not know it.
+// Watch: what the daemon lets others see of it: metrics, /healthz and /readyz. It hears the relay as its observer and
+// reads its views; the relay does not know it.
 //
 // Thread: any; the server and the relay call it from theirs.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <vector>
 
-#include "base/result.h"
+#include "admin/relay_metrics.h"
+#include "admin/server.h"
+#include "app/database.h"
 #include "config/settings.h"
-#include "relay/runner.h"
 
 namespace outbox::app {
 
 class RelayService;
 
-class Watch : public RelayObserver {
+class Watch {
  public:
   explicit Watch(const config::Settings& settings);
-  ~Watch() override;
 
-  // Starts the admin server where the settings name an address. Ready only once a relay is attached and well.
+  // Starts the admin server where the settings name an address. Until a relay is attached it answers "not ready".
   Result<void> listen();
   void attach(RelayService& service);
   void detach();
 
-  // Table-wide figures, refreshed in the background; a scrape never touches the database.
-  void figures(const StoreStatus& status);
-
-  void confirmed(const std::string& sink, Duration since_created, Duration since_published) override;
-  void attempted(const std::string& sink, Verdict verdict) override;
-  void dead(const std::string& sink, const std::string& reason) override;
-  void polled(Duration took) override;
-  void breaker_changed(const std::string& sink, BreakerState to) override;
+  RelayObserver& observer() { return relay_metrics_; }
+  // What the housekeeping calls with the table-wide figures; a scrape never touches the database.
+  std::function<void(const std::vector<StoreStatus>&)> figures(const Database& database,
+                                                               const config::Settings& settings);
 
  private:
-  class State;
-  std::unique_ptr<State> state_;
+  std::vector<FeedView> views();
+
+  const std::string address_;
+  Metrics metrics_;
+  RelayMetrics relay_metrics_;
+  std::mutex mutex_;
+  RelayService* service_ = nullptr;  // guarded by mutex_
+  std::unique_ptr<AdminServer> server_;
 };
 
 }  // namespace outbox::app

@@ -17,7 +17,8 @@ void complain(std::string_view what, const Failure& failure) {
 }  // namespace
 
 Housekeeping::Housekeeping(std::unique_ptr<Store> store, HousekeepingOptions options,
-                           std::function<std::string()> sinks_json, std::function<void(const StoreStatus&)> on_status)
+                           std::function<std::string()> sinks_json,
+                           std::function<void(const std::vector<StoreStatus>&)> on_status)
     : store_(std::move(store)),
       options_(std::move(options)),
       sinks_json_(std::move(sinks_json)),
@@ -57,12 +58,16 @@ bool Housekeeping::beat(bool stopping) {
 }
 
 void Housekeeping::look() {
-  const auto status = store_->status(options_.feeds);
-  if (status) {
-    on_status_(*status);
-  } else {
-    complain("reading the outbox's figures failed", status.failure());
+  std::vector<StoreStatus> figures;
+  for (const Feed& feed : options_.feeds) {
+    auto status = store_->status({feed});
+    if (!status) {
+      complain("reading the outbox's figures failed", status.failure());
+      return;
+    }
+    figures.push_back(*std::move(status));
   }
+  on_status_(figures);
 }
 
 void Housekeeping::prune(const std::stop_token& stop) {

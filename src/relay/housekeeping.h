@@ -28,9 +28,10 @@ struct HousekeepingOptions {
 
 class Housekeeping {
  public:
-  // `sinks_json` says what the heartbeat carries; `on_status` hears the figures. Both are called from its thread.
+  // `sinks_json` says what the heartbeat carries; `on_status` hears the figures, one per feed in their order. Both are
+  // called from its thread.
   Housekeeping(std::unique_ptr<Store> store, HousekeepingOptions options, std::function<std::string()> sinks_json,
-               std::function<void(const StoreStatus&)> on_status);
+               std::function<void(const std::vector<StoreStatus>&)> on_status);
   // Writes a last heartbeat that says "stopping", if the database answers.
   ~Housekeeping();
 
@@ -43,7 +44,7 @@ class Housekeeping {
   std::unique_ptr<Store> store_;
   const HousekeepingOptions options_;
   std::function<std::string()> sinks_json_;
-  std::function<void(const StoreStatus&)> on_status_;
+  std::function<void(const std::vector<StoreStatus>&)> on_status_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread thread_;

@@ -100,8 +100,8 @@ int execute(const RunFlags& flags) {
   }
 
   const std::string name = relay_name();
-  auto service = RelayService::start(*settings, **database, name, watch,
-                                     [&](const StoreStatus& status) { watch.figures(status); });
+  auto service =
+      RelayService::start(*settings, **database, name, watch.observer(), watch.figures(**database, *settings));
   if (!service) return report(service.failure());
   log::info("relay started", {{"relay", name}, {"version", OUTBOX_VERSION}});
   watch.attach(**service);
