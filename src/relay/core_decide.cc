@@ -39,18 +39,22 @@ void Core::State::decide_publish() {
 }
 
 // One message that waits in memory for another try must not fill the window for all: at the bound it is parked,
-// uncharged.
+// uncharged. While its breaker is open the window may stand, unless nothing but its key is left to probe with.
 void Core::State::release_front() {
-  if (progress_.ahead() < options_.ahead_max && progress_.records() < options_.window_records) return;
+  if (progress_.ahead() < options_.ahead_max && has_room()) return;
   const RecordPtr front = progress_.front();
   if (!front) return;
   for (auto& side : sides_) {
     Line* line = side->out.find_line(front->key);
     if (line == nullptr || line->deliveries.empty()) continue;
     Delivery& head = *line->deliveries.front();
-    const bool waits = head.record == front && head.state == DeliveryState::claimed && head.retry_at > now_;
-    if (!waits || side->out.breaker().state_at(now_) != BreakerState::closed) continue;
-    park(*side, head, DeliveryState::waiting, head.retry_at, false, "held_up", side->last_error);
+    if (head.record != front || head.state != DeliveryState::claimed || head.uncharged == 0) continue;
+    const Time closed_until = head.destination->breaker->closed_until();
+    const bool is_closed = head.destination->breaker->state_at(now_) != BreakerState::closed;
+    const bool alone = line->deliveries.size() == side->out.size();
+    if (is_closed ? !alone : head.retry_at <= now_) continue;
+    const Time next = std::max({now_, head.retry_at, closed_until});
+    park(*side, head, DeliveryState::waiting, next, false, "held_up", side->last_error);
   }
 }
 
@@ -133,10 +137,14 @@ std::size_t Core::State::held_records() const {
   return progress_.records() + progress_.newly_settled() + unwritten(pending_) + unwritten(sent_);
 }
 
+bool Core::State::has_room() const {
+  return held_records() + options_.page_records <= std::max(options_.window_records, options_.page_records) &&
+         progress_.bytes() < options_.window_bytes;
+}
+
 bool Core::State::may_fetch() const {
   if (stopping_ || fetch_outstanding_ || page_ || (draining_ && drained_source_)) return false;
-  if (held_records() + options_.page_records > std::max(options_.window_records, options_.page_records)) return false;
-  if (progress_.bytes() >= options_.window_bytes) return false;
+  if (!has_room()) return false;
   return std::none_of(sides_.begin(), sides_.end(), [&](const auto& side) { return at_cap(*side); });
 }
 

@@ -114,6 +114,7 @@ class Core::State {
   bool wants_settle() const;
   void send_settle();
   std::size_t held_records() const;
+  bool has_room() const;
   bool may_fetch() const;
   bool at_cap(const Side& side) const;
   bool idle() const;

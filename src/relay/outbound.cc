@@ -224,7 +224,8 @@ std::vector<Publication> Outbound::select(Time now, const std::function<void(Del
     }
     if (!delivery->destination->breaker->admits(now)) {
       pop_ready();
-      closed(*delivery);
+      // Behind one that is in flight it waits for that one's outcome: parked now, it would overtake in the table.
+      if (line.next == 0) closed(*delivery);
       continue;
     }
     if (!room_for(*delivery->record)) break;
