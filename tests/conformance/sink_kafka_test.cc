@@ -1,5 +1,5 @@
 // The sink conformance suite on Kafka: the real one, and the mock cluster for what a real one does not do on demand.
-#include <unistd.h>
+#include <map>
 
 #include "conformance/sink_conformance.h"
 #include "sink/kafka/kafka_sink.h"
@@ -12,8 +12,9 @@ namespace {
 
 std::unique_ptr<Sink> make_kafka_sink(const std::string& brokers) {
   const SinkType type = kafka_sink();
-  return type.create("events", config::parse_values(type.options, {{"brokers", brokers}, {"payload_max", "2MB"}}))
-      .value();
+  const std::map<std::string, std::string> options{
+      {"brokers", brokers}, {"payload_max", "2MB"}, {"client", "allow.auto.create.topics=false"}};
+  return type.create("events", config::parse_values(type.options, options)).value();
 }
 
 std::vector<Arrival> arrivals_in(const std::string& brokers, const std::string& topic) {

@@ -62,11 +62,31 @@ std::vector<int> partitions_of(rd_kafka_t* client, const std::string& name) {
   return partitions;
 }
 
+// The broker answers a moment after the controller has made a topic.
+void await_topic(const std::string& brokers, const std::string& name) {
+  Client client = make_client(RD_KAFKA_PRODUCER, brokers);
+  Owner<rd_kafka_topic_t, rd_kafka_topic_destroy> topic(rd_kafka_topic_new(client.get(), name.c_str(), nullptr));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
+  for (;;) {
+    const rd_kafka_metadata_t* raw = nullptr;
+    check("metadata of " + name, rd_kafka_metadata(client.get(), 0, topic.get(), &raw, kTimeoutMs));
+    Owner<const rd_kafka_metadata_t, rd_kafka_metadata_destroy> metadata(raw);
+    if (metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR) return;
+    if (std::chrono::steady_clock::now() > deadline) fail("topic " + name, "it does not come into being");
+    rd_kafka_poll(client.get(), 50);
+  }
+}
+
 std::int64_t end_of(rd_kafka_t* client, const std::string& name, int partition) {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  check("end of " + name, rd_kafka_query_watermark_offsets(client, name.c_str(), partition, &low, &high, kTimeoutMs));
-  return high;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
+  for (;;) {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    const auto error = rd_kafka_query_watermark_offsets(client, name.c_str(), partition, &low, &high, kTimeoutMs);
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return high;
+    if (std::chrono::steady_clock::now() > deadline) check("end of " + name, error);
+    rd_kafka_poll(client, 50);
+  }
 }
 
 std::optional<std::string> bytes(const void* data, std::size_t size) {
@@ -110,10 +130,10 @@ void read_partition(rd_kafka_t* client, const std::string& name, int partition, 
   }
 }
 
-// Runs one admin call and throws what the event or `topic_error` says.
-template <class Call, class Results>
+// Runs one admin call; throws if it fails, or if `problem` finds something in the answer.
+template <class Call, class Problem>
 void administrate(const std::string& what, const std::string& brokers, rd_kafka_admin_op_t operation, Call call,
-                  Results results) {
+                  Problem problem) {
   Client client = make_client(RD_KAFKA_PRODUCER, brokers);
   Owner<rd_kafka_queue_t, rd_kafka_queue_destroy> queue(rd_kafka_queue_new(client.get()));
   Owner<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy> options(
@@ -124,11 +144,14 @@ void administrate(const std::string& what, const std::string& brokers, rd_kafka_
   Owner<rd_kafka_event_t, rd_kafka_event_destroy> event(rd_kafka_queue_poll(queue.get(), 2 * kTimeoutMs));
   if (!event) fail(what, "no answer");
   check(what, rd_kafka_event_error(event.get()));
-  std::size_t count = 0;
-  const rd_kafka_topic_result_t** answers = results(event.get(), &count);
+  if (const char* why = problem(event.get())) fail(what, why);
+}
+
+const char* first_problem(const rd_kafka_topic_result_t** answers, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    if (rd_kafka_topic_result_error(answers[i])) fail(what, rd_kafka_topic_result_error_string(answers[i]));
+    if (rd_kafka_topic_result_error(answers[i])) return rd_kafka_topic_result_error_string(answers[i]);
   }
+  return nullptr;
 }
 
 std::string unique_name(const std::string& prefix) {
@@ -160,8 +183,32 @@ void create_topic(const std::string& brokers, const std::string& name, int parti
         rd_kafka_NewTopic_t* topics[] = {topic.get()};
         rd_kafka_CreateTopics(client, topics, 1, options, queue);
       },
-      [](rd_kafka_event_t* event, std::size_t* count) {
-        return rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), count);
+      [](rd_kafka_event_t* event) {
+        std::size_t count = 0;
+        auto answers = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count);
+        return first_problem(answers, count);
+      });
+  await_topic(brokers, name);
+}
+
+void alter_topic(const std::string& brokers, const std::string& name,
+                 const std::map<std::string, std::string>& config) {
+  Owner<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy> resource(
+      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name.c_str()));
+  for (const auto& [key, value] : config) {
+    rd_kafka_ConfigResource_set_config(resource.get(), key.c_str(), value.c_str());
+  }
+  administrate(
+      "alter topic " + name, brokers, RD_KAFKA_ADMIN_OP_ALTERCONFIGS,
+      [&](rd_kafka_t* client, rd_kafka_AdminOptions_t* options, rd_kafka_queue_t* queue) {
+        rd_kafka_ConfigResource_t* resources[] = {resource.get()};
+        rd_kafka_AlterConfigs(client, resources, 1, options, queue);
+      },
+      [](rd_kafka_event_t* event) -> const char* {
+        std::size_t count = 0;
+        auto answers = rd_kafka_AlterConfigs_result_resources(rd_kafka_event_AlterConfigs_result(event), &count);
+        const bool failed = count != 1 || rd_kafka_ConfigResource_error(answers[0]) != RD_KAFKA_RESP_ERR_NO_ERROR;
+        return failed ? "refused" : nullptr;
       });
 }
 
@@ -173,8 +220,10 @@ void delete_topic(const std::string& brokers, const std::string& name) {
         rd_kafka_DeleteTopic_t* topics[] = {topic.get()};
         rd_kafka_DeleteTopics(client, topics, 1, options, queue);
       },
-      [](rd_kafka_event_t* event, std::size_t* count) {
-        return rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event), count);
+      [](rd_kafka_event_t* event) {
+        std::size_t count = 0;
+        auto answers = rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event), &count);
+        return first_problem(answers, count);
       });
 }
 

@@ -27,6 +27,7 @@ struct KafkaMessage {
 // Every function throws std::runtime_error with Kafka's reason.
 void create_topic(const std::string& brokers, const std::string& name, int partitions,
                   const std::map<std::string, std::string>& config = {});
+void alter_topic(const std::string& brokers, const std::string& name, const std::map<std::string, std::string>& config);
 void delete_topic(const std::string& brokers, const std::string& name);
 
 // What stands in a topic now, up to its high watermarks: by partition, then offset.
@@ -44,6 +45,7 @@ class KafkaTopic {
   KafkaTopic& operator=(const KafkaTopic&) = delete;
 
   const std::string& name() const { return name_; }
+  void alter(const std::map<std::string, std::string>& config) { alter_topic(brokers_, name_, config); }
   std::vector<KafkaMessage> read() const { return read_topic(brokers_, name_); }
   std::int64_t count() const { return count_topic(brokers_, name_); }
 
