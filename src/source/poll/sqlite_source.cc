@@ -35,7 +35,7 @@ class SqliteSource final : public Source {
   std::string name_;
   TableMapping mapping_;
   std::optional<Sqlite> file_;
-  std::optional<Sqlite::Identity> first_file_;
+  bool noted_ = false;  // the table's notes were logged
   db::SqliteTable table_;
   std::string select_;
   std::int64_t cursor_ = 0;
@@ -51,18 +51,11 @@ Result<void> SqliteSource::connect() {
   }
   auto opened = db::open_application(name_, Sqlite::Mode::read);
   if (!opened) return opened.failure();
-  if (first_file_ && opened->identity() != *first_file_) {
-    return Failure{
-        FailureKind::invalid,
-        fmt::format("sqlite {}: the file was replaced while the relay ran, and its position belongs to the old "
-                    "one; start outboxd again, it finds where both agree",
-                    name_)};
-  }
   auto table = db::inspect_table(*opened, mapping_.table, mapping_.columns, mapping_.constants);
   if (!table) return table.failure();
   table_ = std::move(*table);
   for (const auto& note : table_.notes) {
-    if (!first_file_) log::warn("what this table cannot promise", {{"note", note}});
+    if (!noted_) log::warn("what this table cannot promise", {{"note", note}});
   }
   select_ = fmt::format(
       "SELECT {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {} FROM {} WHERE {} > ? ORDER BY {} LIMIT ?", table_.seq,
@@ -70,7 +63,7 @@ Result<void> SqliteSource::connect() {
       table_.column("payload"), table_.column("headers"), table_.column("traceparent"), table_.column("created_at"),
       table_.column("not_before"), table_.column("aggregate_version"), table_.column("schema_version"), table_.name,
       table_.seq, table_.seq);
-  first_file_ = opened->identity();
+  noted_ = true;
   file_.emplace(std::move(*opened));
   return {};
 }
@@ -96,11 +89,8 @@ Result<bool> SqliteSource::anything_new() {
 Result<Page> SqliteSource::fetch(std::size_t max_records, std::size_t max_bytes) {
   if (!file_) return Failure{FailureKind::unavailable, "sqlite: the source is not open"};
   if (file_->replaced()) {
-    return Failure{
-        FailureKind::invalid,
-        fmt::format("sqlite {}: the file was replaced or removed while the relay ran; start outboxd again, it "
-                    "finds where to go on",
-                    file_->file())};
+    return Failure{FailureKind::unavailable,
+                   fmt::format("sqlite {}: the file was replaced or removed; its successor is taken over anew", name_)};
   }
   Page page;
   page.database_now = db::sqlite_now();

@@ -6,8 +6,8 @@
 // It only reads, runs no checkpoint, and keeps no read transaction after fetch(), so that the application's own
 // checkpoints get through. The file has to be there and in WAL mode.
 //
-// fetch() and open() fail `invalid` once the application's file was replaced under its name while it was open: the
-// position belongs to the old one. A new take_over (a restart) finds where to go on.
+// fetch() fails once another file stands under the name: the position belongs to the old one. Store::take_over finds
+// where to go on in the new one, and open() reads it from there.
 #pragma once
 
 #include <memory>

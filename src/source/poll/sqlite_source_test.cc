@@ -199,19 +199,25 @@ TEST_F(SqliteSource, RefusesToMarkAndFilesWithoutWriteAheadLogging) {
   EXPECT_NE(refused.failure().what.find("journal mode is delete"), std::string::npos);
 }
 
-TEST_F(SqliteSource, ANewFileUnderTheSameNameEndsIt) {
+TEST_F(SqliteSource, NoticesThatItsFileWasReplaced) {
   insert("a");
   start();
   EXPECT_EQ(ids(), "a");
   std::filesystem::rename(file_, folder_.file("old.db"));
-  auto page = source_->fetch(10, 1000);
+  const auto page = source_->fetch(10, 1000);
   ASSERT_FALSE(page);
-  EXPECT_EQ(page.failure().kind, FailureKind::invalid);
-  test::write_file(file_, "");
-  std::filesystem::copy_file(folder_.file("old.db"), file_, std::filesystem::copy_options::overwrite_existing);
-  const auto again = source_->open({});
-  ASSERT_FALSE(again);
-  EXPECT_EQ(again.failure().kind, FailureKind::invalid) << again.failure().what;
+  EXPECT_EQ(page.failure().kind, FailureKind::unavailable);
+  const auto gone = source_->open({});
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.failure().kind, FailureKind::local);
+
+  std::filesystem::rename(file_ + "-wal", folder_.file("old.db-wal"));
+  std::filesystem::remove(file_ + "-shm");
+  auto successor = open();
+  ASSERT_TRUE(successor.script(test::read_file(test::source_dir() / "sql/sqlite/0001_outbox.up.sql")));
+  ASSERT_TRUE(successor.run("INSERT INTO outbox (id, aggregatetype, aggregateid, type) VALUES ('b', 'o', '1', 'T')"));
+  start();
+  EXPECT_EQ(ids(), "b");
 }
 
 // B017 and design 3.4: an application that reads and then writes in one deferred transaction is never refused because

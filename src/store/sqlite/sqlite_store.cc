@@ -74,6 +74,7 @@ class SqliteStore final : public Store {
   std::optional<Sqlite> application_;
   db::SqliteTable table_;
   std::optional<Sqlite::Identity> taken_;  // the application's file as it was at take_over
+  bool replaced_ = false;                  // and it is no longer that
   bool waits_for_disk_ = true;             // PRAGMA synchronous=FULL, as a connection starts
 };
 
@@ -148,13 +149,17 @@ Result<FeedState> SqliteStore::take_over_now(const Feed& feed, const std::string
   if (auto taken = places.take(feed.name, relay, place, now); !taken) return taken.failure();
   if (auto committed = transaction->commit(); !committed) return committed.failure();
   taken_ = application_->identity();
+  replaced_ = false;
   return FeedState{place.position, place.epoch, now};
 }
 
 Result<void> SqliteStore::settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) {
   auto done = checked(settle_now(feed, epoch, batch));
-  // `unavailable` would mean that nobody knows whether the batch was written. Here it was not.
-  if (!done && done.failure().kind == FailureKind::unavailable) return Failure{FailureKind::local, done.failure().what};
+  // `unavailable` makes the caller take over again, which only a replaced file needs: a busy one has taken nothing, and
+  // the batch is simply repeated.
+  if (!done && done.failure().kind == FailureKind::unavailable && !replaced_) {
+    return Failure{FailureKind::local, done.failure().what};
+  }
   return done;
 }
 
@@ -168,9 +173,10 @@ Result<void> SqliteStore::settle_now(const Feed& feed, std::uint64_t epoch, cons
   if (batch.position) {
     if (auto opened = open_application(); !opened) return opened;
     if (taken_ && application_->identity() != *taken_) {
-      return Failure{FailureKind::fenced, fmt::format("sqlite {}: the application's file was replaced while {} was fed "
-                                                      "from it; take over again",
-                                                      application_->file(), feed.name)};
+      replaced_ = true;
+      return Failure{FailureKind::unavailable, fmt::format("sqlite {}: the file was replaced while {} was fed from it; "
+                                                           "its successor is taken over anew",
+                                                           file_, feed.name)};
     }
     auto id = message_at(*application_, table_, batch.position->seq);
     if (!id) return id.failure();
