@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -48,8 +49,13 @@ void append_escaped(std::string& out, char c) {
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
+  const auto plain = [](char c) { return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f; };
   out.push_back('"');
-  while (!text.empty()) {
+  for (;;) {
+    const auto run = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), plain) - text.begin());
+    out.append(text.substr(0, run));
+    text.remove_prefix(run);
+    if (text.empty()) break;
     const std::size_t length = utf8_length(text);
     if (length == 1) {
       append_escaped(out, text.front());
