@@ -28,7 +28,7 @@ outbox::Enqueued place_order(PGconn* connection) {
   message.aggregate_id = "4711";
   message.type = "OrderConfirmed";
   message.payload = R"({"order":4711,"total":99.90})";
-  const outbox::Enqueued enqueued = outbox::enqueue(connection, message);
+  outbox::Enqueued enqueued = outbox::enqueue(connection, message);
 
   execute(connection, "commit");
   return enqueued;

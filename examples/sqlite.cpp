@@ -27,7 +27,7 @@ outbox::Enqueued place_order(sqlite3* database) {
   message.aggregate_id = "4713";
   message.type = "OrderConfirmed";
   message.payload = R"({"order":4713,"total":5.00})";
-  const outbox::Enqueued enqueued = outbox::enqueue(database, message);
+  outbox::Enqueued enqueued = outbox::enqueue(database, message);
 
   execute(database, "commit");
   return enqueued;

@@ -62,7 +62,7 @@ TEST(CheckedMessage, RefusesWhatCannotBeStored) {
       {[](Message& m) { m.aggregate_id = std::string("\0", 1); }, "aggregate id holds a NUL"},
       {[](Message& m) { m.type = "\xff"; }, "type is not UTF-8 at byte 0"},
       {[](Message& m) { m.payload = "{\"a\":"; }, "not JSON: expected a value at byte 5"},
-      {[](Message& m) { m.payload = std::string("{\"a\":\"\0\"}", 10); }, "control character"},
+      {[](Message& m) { m.payload = std::string("{\"a\":\"\0\"}", 9); }, "control character"},
       {[](Message& m) { m.payload.clear(); }, "not JSON"},
       {[](Message& m) {
          m.headers = {{"", "x"}};

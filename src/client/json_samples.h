@@ -93,8 +93,7 @@ inline const std::vector<std::string> kNotJson = {
     "// note\n1",
     "/* note */ 1",
     "\\u0031",
-    "\xc2\xa0"
-    "1",
+    "\xc2\xa0[]",
 };
 
 }  // namespace outbox::client

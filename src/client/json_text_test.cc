@@ -49,7 +49,7 @@ TEST(JsonText, KnowsWhatJsonbDoesNotTake) {
 TEST(JsonText, BoundsTheDepth) {
   EXPECT_EQ(judge_json(nested(kMaxJsonDepth)).defect, "");
   EXPECT_NE(judge_json(nested(kMaxJsonDepth + 1)).defect, "");
-  EXPECT_NE(judge_json(std::string(50'000'000, '[')).defect, "");
+  EXPECT_NE(judge_json(std::string(5'000'000, '[')).defect, "");
 }
 
 TEST(JsonText, SaysWhere) {

@@ -40,6 +40,7 @@ TEST(MessageId, AscendsWithinAThreadAndIsUniqueOverAll) {
   std::vector<std::vector<std::string>> made(kThreads);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (auto& ids : made) {
       threads.emplace_back([&ids] {
         for (std::size_t i = 0; i < kEach; ++i) ids.push_back(make_message_id());

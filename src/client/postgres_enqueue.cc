@@ -56,7 +56,7 @@ void check_against(const PostgresTable& table, const std::vector<CheckedMessage>
 }
 
 std::string payload_expression(PayloadColumn payload) {
-  const std::string text = "convert_from(m.payload, 'UTF8')";
+  std::string text = "convert_from(m.payload, 'UTF8')";
   switch (payload) {
     case PayloadColumn::json: return text + "::json";
     case PayloadColumn::jsonb: return text + "::jsonb";

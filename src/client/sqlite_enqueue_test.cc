@@ -122,7 +122,7 @@ TEST_F(SqliteEnqueue, LeavesOutWhatIsNotThere) {
 
 TEST_F(SqliteEnqueue, KeepsThePayloadsBytes) {
   std::vector<Message> messages{order(R"({"s":"a\u0000b"})"), order(" [ 1.0 , 1e400 ]\n"), order(), order()};
-  for (std::size_t i : {2, 3}) messages[i].payload_is_bytes = true;
+  for (const std::size_t i : {2U, 3U}) messages[i].payload_is_bytes = true;
   messages[2].payload = std::string("\0\xff\x80", 3);
   messages[3].payload.clear();
   database_.execute("begin immediate");

@@ -108,9 +108,9 @@ TEST_F(EnqueueLibpq, WorksOnANonBlockingConnection) {
   execute("begin");
   EnqueueOptions options;
   options.max_payload = 20'000'000;
-  enqueue(connection_.get(), order('"' + std::string(10'000'000, 'x') + '"'), options);
+  enqueue(connection_.get(), order('"' + std::string(5'000'000, 'x') + '"'), options);
   execute("commit");
-  EXPECT_EQ(database_->value("select length(payload::text) from outbox"), "10000002");
+  EXPECT_EQ(database_->value("select length(payload::text) from outbox"), "5000002");
 }
 
 TEST_F(EnqueueLibpq, OneRoundTripForACall) {

@@ -62,6 +62,7 @@ TEST_P(EnqueuePostgres, KeepsTheBytesOfJson) {
   EXPECT_EQ(bodies[0].size(), 16U);
   EXPECT_EQ(bodies[1].size(), 40U);
   std::vector<Message> messages;
+  messages.reserve(bodies.size());
   for (const auto& body : bodies) messages.push_back(order(body));
   application().begin();
   application().enqueue(messages);
