@@ -119,7 +119,7 @@ void Relay::crash() {
 
 void Relay::pause(Duration duration) {
   world_.trace("{}      is paused for {} ms", name_, duration.count() / 1000);
-  paused_until_ = world_.loop.now() + duration;
+  paused_until_ = std::max(paused_until_, world_.loop.now() + duration);
 }
 
 void Relay::stop() {
@@ -239,7 +239,8 @@ void Relay::fetch(const Commands::Fetch& fetch) {
 void Relay::check_memory() {
   // A page always fits, so that there is progress with any window.
   const auto& options = world_.scenario.options;
-  const std::size_t most = std::max(options.window_records, options.page_records);
+  std::size_t most = std::max(options.window_records, options.page_records);
+  for (const auto& client : clients_) most += client->strays();
   if (source_.held().records > most) {
     world_.witness.broken("{} holds {} records, more than its window of {}", name_, source_.held().records, most);
   }

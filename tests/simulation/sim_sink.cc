@@ -133,6 +133,11 @@ Result<void> SimSink::reopen() {
   return {};
 }
 
+std::size_t SimSink::strays() const {
+  return static_cast<std::size_t>(std::count_if(state_->flights.begin(), state_->flights.end(),
+                                                [&](const auto& each) { return each.second.life != life_; }));
+}
+
 void SimSink::crash() {
   if (!state_->dead) orphan(*state_);
   state_->dead = true;

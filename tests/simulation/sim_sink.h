@@ -66,6 +66,8 @@ class SimSink final : public Sink {
 
   // What is published from now on belongs to another memory of the core.
   void begin_life(int life) { life_ = life; }
+  // What an earlier memory still has in flight.
+  std::size_t strays() const;
   // The relay's process is gone: what is on the wire may still arrive.
   void crash();
   bool idle() const { return state_->flights.empty(); }

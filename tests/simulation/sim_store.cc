@@ -8,6 +8,11 @@
 
 namespace outbox::sim {
 
+namespace {
+// A settle that is in doubt is repeated for a while: a tombstone has to be older than that before it goes.
+constexpr Duration kTombstoneAge{10s};
+}  // namespace
+
 SimStore::SimStore(const Scenario& scenario, Database& database, Loop& loop, Witness& witness, Trace& trace)
     : scenario_(scenario), database_(database), loop_(loop), witness_(witness), trace_(trace) {
   if (scenario_.mode == Mode::snapshot) position_.from = kSeesNothing;
@@ -35,7 +40,7 @@ Result<void> SimStore::settle(const Feed&, std::uint64_t epoch, const SettleBatc
     message.marked = true;
     witness_.marked(message);
   }
-  drop_passed_tombstones();
+  if (flawed(Flaw::no_tombstones)) drop_tombstones();
   return {};
 }
 
@@ -79,6 +84,7 @@ void SimStore::update(const ParkedUpdate& update) {
     case ParkedUpdate::Kind::dead: row->state = DeliveryState::dead; break;
   }
   row->not_due = false;
+  row->done_at = loop_.now();
   row->charged = row->charged || update.attempts > row->attempts;
   row->attempts = update.attempts;
   row->holds_key = update.holds_key;
@@ -87,10 +93,11 @@ void SimStore::update(const ParkedUpdate& update) {
   witness_.row_updated(row->sink, message, update.kind, update.reason);
 }
 
-void SimStore::drop_passed_tombstones() {
+void SimStore::drop_tombstones() {
   std::erase_if(rows_, [&](const Row& row) {
     if (row.state != DeliveryState::settled) return false;
-    return flawed(Flaw::no_tombstones) || passed(database_.messages()[static_cast<std::size_t>(row.message)]);
+    const auto& message = database_.messages()[static_cast<std::size_t>(row.message)];
+    return flawed(Flaw::no_tombstones) || (passed(message) && loop_.now() - row.done_at > kTombstoneAge);
   });
 }
 
@@ -198,11 +205,13 @@ Result<std::int64_t> SimStore::prune(const std::vector<Feed>&, const Retention&,
     message.removed = true;
     ++removed;
   }
+  drop_tombstones();
   return removed;
 }
 
 void SimStore::discard(Row& row) {
   row.state = DeliveryState::settled;
+  row.done_at = loop_.now();
   const auto& message = database_.messages()[static_cast<std::size_t>(row.message)];
   trace_("operator discards {} at {}", message.id, row.sink);
   witness_.discarded(row.sink, message);

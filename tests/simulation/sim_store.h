@@ -29,6 +29,7 @@ class SimStore final : public Store {
     std::string reason;
     int version = 1;  // of the payload; an edit raises it
     int replays = 0;
+    Time done_at{};
   };
 
   SimStore(const Scenario& scenario, Database& database, Loop& loop, Witness& witness, Trace& trace);
@@ -60,7 +61,7 @@ class SimStore final : public Store {
  private:
   void park(const Park& park);
   void update(const ParkedUpdate& update);
-  void drop_passed_tombstones();
+  void drop_tombstones();
   bool waits_for_its_time(const Row& row) const;
   std::vector<const Row*> of_key(const std::string& sink, const std::string& key) const;
   // The rows of one key that may be tried now, in ord.

@@ -87,7 +87,8 @@ void Witness::check_again(const Publisher& by, std::size_t sink, const Message& 
 }
 
 void Witness::check_held(const Publisher& by, std::size_t sink, const Message& message) {
-  if (!route(sink, message)->dead_letter_holds_key) return;
+  // What was not due takes its place when it is released: in front of what came before it and is held.
+  if (!route(sink, message)->dead_letter_holds_key || message.not_before) return;
   for (const auto& other : database_.messages()) {
     if (other.n >= message.n || !other.committed || other.key != message.key) continue;
     const auto& known = fate(sink, other);
@@ -121,7 +122,9 @@ void Witness::reported(int life, std::size_t sink, const Publication& publicatio
       successes.message = message.index;
       successes.step = loop_.step();
       break;
-    case Verdict::rejected: known.rejected_to = life; break;
+    case Verdict::rejected:
+      if (!known.discarded) known.rejected_to = life;
+      break;
     case Verdict::busy:
       if (!by_message) break;
       known.charged_at = loop_.now();
