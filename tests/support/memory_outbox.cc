@@ -14,7 +14,6 @@ class MemorySource final : public Source {
   Result<void> open(const Position& start) override {
     const std::lock_guard lock(state_->mutex);
     if (auto fine = state_->check("open"); !fine) return fine;
-    start_ = start;
     cursor_ = positions_ ? start.seq : 0;
     return {};
   }
@@ -31,8 +30,7 @@ class MemorySource final : public Source {
         break;
       }
       cursor_ = at->first;
-      const auto& ahead = start_.ahead;
-      if (positions_ ? std::count(ahead.begin(), ahead.end(), cursor_) > 0 : state_->marked.contains(cursor_)) continue;
+      if (!positions_ && state_->marked.contains(cursor_)) continue;
       page.records.push_back(at->second);
       bytes += at->second->bytes();
     }
@@ -45,7 +43,6 @@ class MemorySource final : public Source {
  private:
   std::shared_ptr<MemoryOutbox::State> state_;
   bool positions_;
-  Position start_;
   std::int64_t cursor_ = 0;
 };
 

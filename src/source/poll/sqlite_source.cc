@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "base/log.h"
@@ -39,7 +38,6 @@ class SqliteSource final : public Source {
   db::SqliteTable table_;
   std::string select_;
   std::int64_t cursor_ = 0;
-  std::vector<std::int64_t> ahead_;  // sorted
   std::optional<std::int64_t> seen_version_;
 };
 
@@ -72,8 +70,6 @@ Result<void> SqliteSource::open(const Position& start) {
   file_.reset();
   seen_version_.reset();
   cursor_ = start.seq;
-  ahead_ = start.ahead;
-  std::sort(ahead_.begin(), ahead_.end());
   return connect();
 }
 
@@ -100,19 +96,16 @@ Result<Page> SqliteSource::fetch(std::size_t max_records, std::size_t max_bytes)
 
   auto rows = file_->query(select_, {cursor_, static_cast<std::int64_t>(max_records)});
   if (!rows) return rows.failure();
-  std::size_t read_rows = 0;
   std::size_t bytes = 0;
   while (bytes < max_bytes || page.records.empty()) {
     auto row = rows->next();
     if (!row) return row.failure();
     if (!*row) break;
-    ++read_rows;
     cursor_ = rows->integer(0);
-    if (std::binary_search(ahead_.begin(), ahead_.end(), cursor_)) continue;
     page.records.push_back(read(*rows, page.database_now));
     bytes += page.records.back()->bytes();
   }
-  page.full = read_rows == max_records || bytes >= max_bytes;
+  page.full = page.records.size() == max_records || bytes >= max_bytes;
   if (page.full) seen_version_.reset();
   return page;
 }
