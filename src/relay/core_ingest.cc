@@ -94,7 +94,10 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
     side.out.wake(line);
     return;
   }
-  if (not_due || key_waits || key_waits_in_store) {
+  // Behind a record of the stream that is still in memory it stays in memory: parked before that one, it would overtake
+  // it if the relay were to start over now.
+  const bool must_park = (key_waits || key_waits_in_store) && !line.has_stream();
+  if (not_due || must_park) {
     Park park;
     park.record = record;
     park.sink = side.options.name;

@@ -18,6 +18,10 @@ bool Line::has_parked() const {
   return std::any_of(deliveries.begin(), deliveries.end(), [](const Delivery* each) { return each->parked(); });
 }
 
+bool Line::has_stream() const {
+  return std::any_of(deliveries.begin(), deliveries.end(), [](const Delivery* each) { return !each->parked(); });
+}
+
 Outbound::Outbound(std::string name, Capabilities capabilities, BreakerPolicy breaker, bool single_destination)
     : name_(std::move(name)),
       capabilities_(capabilities),
@@ -38,6 +42,7 @@ void Outbound::restart() {
   slab_.clear();
   free_.clear();
   size_ = 0;
+  untried_ = 0;
   in_flight_ = 0;
   breaker_.released();
   for (auto& [name, destination] : destinations_) {
@@ -98,6 +103,7 @@ Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, std
   ++delivery.destination->users;
   line.deliveries.push_back(&delivery);
   ++size_;
+  ++untried_;
   return delivery;
 }
 
@@ -111,6 +117,7 @@ void Outbound::remove(Delivery& delivery) {
   line.deliveries.erase(place);
   --delivery.destination->users;
   --size_;
+  if (delivery.published_at == Time{}) --untried_;
   free_.push_back(static_cast<std::uint32_t>(delivery.id & ((1u << kIndexBits) - 1)));
   delivery.record.reset();
   delivery.line = nullptr;
@@ -245,6 +252,7 @@ Publication Outbound::depart(Delivery& delivery, Time now) {
   if (!delivery.was_tried) delivery.successes_seen = delivery.destination->successes;
   OUTBOX_ASSERT(allowed(delivery.state, DeliveryState::in_flight));
   delivery.state = DeliveryState::in_flight;
+  if (delivery.published_at == Time{}) --untried_;
   delivery.published_at = now;
   delivery.sent_alone = cautious > 0;
   delivery.id = (++serial_ << kIndexBits) | (delivery.id & ((1u << kIndexBits) - 1));

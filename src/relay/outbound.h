@@ -75,6 +75,7 @@ struct Line {
   Time delayed_until{};
 
   bool has_parked() const;
+  bool has_stream() const;
   bool must_park() const { return rows_behind || parks_pending > 0 || retreating || has_parked(); }
 };
 
@@ -116,6 +117,7 @@ class Outbound {
   bool single_destination() const { return single_destination_; }
   std::size_t in_flight() const { return in_flight_ + strays_.size(); }
   std::size_t size() const { return size_; }
+  std::size_t untried() const { return untried_; }
   std::size_t closed_destinations(Time now) const;
   std::vector<std::string> keys_with_parked() const;
 
@@ -156,6 +158,7 @@ class Outbound {
   std::unordered_map<std::string, std::size_t> stray_keys_;
   bool keep_lines_ = false;
   std::size_t size_ = 0;
+  std::size_t untried_ = 0;  // not handed over once
   std::size_t in_flight_ = 0;
   std::size_t in_flight_bytes_ = 0;
 };
