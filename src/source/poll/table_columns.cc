@@ -53,6 +53,7 @@ bool fits(const Known& known, const TableColumn& column) {
 
 std::string names_of(const std::vector<TableColumn>& columns, std::string_view wanted) {
   std::vector<std::string> names;
+  names.reserve(columns.size());
   for (const auto& column : columns) names.push_back(column.name);
   const auto near = nearest(wanted, names);
   return (near.empty() ? "" : "the nearest is " + near + "; ") + "it has " + join(names, ", ");
@@ -89,6 +90,7 @@ Result<const TableColumn*> choose(const TableMapping& mapping, const std::vector
 
 Result<void> check_words(const TableMapping& mapping) {
   std::vector<std::string> names;
+  names.reserve(kKnown.size());
   for (const auto& known : kKnown) names.emplace_back(known.name);
   for (const auto& [name, column] : mapping.columns) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {

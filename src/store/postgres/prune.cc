@@ -18,6 +18,7 @@ Result<db::PgValue> ceiling(db::PgConnection& connection, const PgSession& sessi
                             Duration retain) {
   const auto& names = session.names();
   std::vector<std::string> sinks;
+  sinks.reserve(feeds.size());
   for (const auto& feed : feeds) sinks.push_back(feed.name);
   const std::string old_enough = retain <= Duration(0)
                                      ? "pg_snapshot_xmax(pg_current_snapshot())"
