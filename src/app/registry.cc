@@ -30,7 +30,8 @@ config::SinkKind to_kind(const SinkType& type) {
             auto sink = create(name, options);
             if (!sink) return sink.failure();
             return {};
-          }};
+          },
+          type.check_address};
 }
 
 }  // namespace
@@ -44,12 +45,15 @@ std::span<const config::SinkKind> sink_kinds() {
   return kinds;
 }
 
-Result<std::unique_ptr<Sink>> make_sink(const config::SinkSettings& settings) {
+const SinkType& sink_type(const std::string& name) {
   const auto types = sink_types();
-  const auto type =
-      std::find_if(types.begin(), types.end(), [&](const SinkType& each) { return each.name == settings.type; });
+  const auto type = std::find_if(types.begin(), types.end(), [&](const SinkType& each) { return each.name == name; });
   OUTBOX_ASSERT(type != types.end());
-  return type->create(settings.name, settings.options);
+  return *type;
+}
+
+Result<std::unique_ptr<Sink>> make_sink(const config::SinkSettings& settings) {
+  return sink_type(settings.type).create(settings.name, settings.options);
 }
 
 }  // namespace outbox::app

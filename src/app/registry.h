@@ -17,7 +17,8 @@ std::span<const SinkType> sink_types();
 // The same, as configuration wants to see it.
 std::span<const config::SinkKind> sink_kinds();
 
-// The settings' type is one of the registry's: loading has seen to it.
+// `name` is one of the registry's: loading has seen to it. The same goes for the settings' type below.
+const SinkType& sink_type(const std::string& name);
 Result<std::unique_ptr<Sink>> make_sink(const config::SinkSettings& settings);
 
 }  // namespace outbox::app

@@ -17,6 +17,13 @@ RetryPolicy policy(const config::RetrySettings& settings) {
   return {settings.base, settings.cap, static_cast<int>(settings.attempts)};
 }
 
+const config::SinkSettings& sink_settings(const config::Settings& settings, const std::string& name) {
+  const auto found = std::find_if(settings.sinks.begin(), settings.sinks.end(),
+                                  [&](const config::SinkSettings& sink) { return sink.name == name; });
+  OUTBOX_ASSERT(found != settings.sinks.end());
+  return *found;
+}
+
 std::shared_ptr<const Router> make_router(const config::Settings& settings) {
   std::vector<Route> routes;
   for (const config::RouteSettings& each : settings.routes) {
@@ -25,19 +32,13 @@ std::shared_ptr<const Router> make_router(const config::Settings& settings) {
     route.aggregate_type = each.aggregate_type;
     route.type = each.type;
     route.address = each.address;
+    if (each.sink != "none") route.escape = sink_type(sink_settings(settings, each.sink).type).escape_field;
     route.owner = each.owner;
     if (each.retry) route.retry = policy(*each.retry);
     route.dead_letter_holds_key = each.dead_letter_holds_key;
     routes.push_back(std::move(route));
   }
   return std::make_shared<const Router>(std::move(routes));
-}
-
-const config::SinkSettings& sink_settings(const config::Settings& settings, const std::string& name) {
-  const auto found = std::find_if(settings.sinks.begin(), settings.sinks.end(),
-                                  [&](const config::SinkSettings& sink) { return sink.name == name; });
-  OUTBOX_ASSERT(found != settings.sinks.end());
-  return *found;
 }
 
 Result<std::unique_ptr<Runner>> make_runner(const config::Settings& settings, const Database& database,

@@ -28,6 +28,7 @@ struct SinkKind {
   std::string_view address_option;
   std::string (*default_address)(const Values& options) = nullptr;
   std::function<Result<void>(std::string_view name, const Values& options)> check;  // may be empty
+  Result<void> (*check_address)(std::string_view address) = nullptr;
 };
 
 struct Loaded {

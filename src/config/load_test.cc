@@ -206,6 +206,12 @@ TEST(Load, CrossChecks) {
             std::string::npos);
 }
 
+TEST(Load, OnSqliteNothingIsWrittenPerMessage) {
+  EXPECT_NE(errors(kSmall + "outbox: { sent: mark }\n").find("f:6: outbox.sent: mark is not for SQLite"),
+            std::string::npos);
+  EXPECT_EQ(errors(kSmall + "outbox: { sent: keep }\n"), "");
+}
+
 TEST(Load, AnAddressOfAnotherKindOfSinkIsUnknown) {
   EXPECT_NE(errors(kHead + "sinks: { a: { type: plain, path: x } }\nroutes: [ { sink: a, topic: y } ]\n")
                 .find("routes[0].topic: unknown key"),

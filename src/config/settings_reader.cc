@@ -79,6 +79,12 @@ void SettingsReader::read_outbox(const YamlNode& node) {
   if (values.has("sent")) {
     const std::string& sent = values.text("sent");
     outbox.sent_given = true;
+    if (sent != "keep" && settings_.database.starts_with("sqlite:")) {
+      problems_.error(line_of(node, "sent"), "outbox.sent",
+                      fmt::format("{} is not for SQLite, whose relay writes nothing into the application's file; "
+                                  "write keep",
+                                  sent));
+    }
     outbox.sent = sent == "keep" ? SentMode::keep : sent == "mark" ? SentMode::mark : SentMode::remove;
   }
   if (values.has("retain")) settings_.retain = values.duration("retain");

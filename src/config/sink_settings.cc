@@ -171,6 +171,10 @@ std::string SettingsReader::route_address(const Values& values, const SinkKind& 
     problems_.error(node.line, path, fmt::format("the address that sink {} gives has an unknown {{field}}", sink.name));
   } else if (address.empty()) {
     problems_.error(node.line, path + "." + key, fmt::format("is missing: sink {} has to know where to", sink.name));
+  } else if (kind.check_address != nullptr && given) {
+    if (auto usable = kind.check_address(address); !usable) {
+      problems_.error(node.line, path + "." + key, unless_hidden(node, key, address, usable.failure().what));
+    }
   }
   return address;
 }

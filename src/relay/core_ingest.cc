@@ -87,7 +87,7 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
   const bool key_waits_in_store = contains(facts.waiting_keys, record->key);
   const bool not_due = record->not_before && *record->not_before > now_;
   if (not_due && broken(Variant::not_due_blocks_key)) {
-    std::optional<std::string> address = expand(route.address, *record);
+    std::optional<std::string> address = expand(route, *record);
     Delivery& delivery = side.out.append(line, record, route, std::move(*address));
     delivery.ordinal = ordinal;
     delivery.retry_at = *record->not_before;
@@ -112,7 +112,7 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
       return;
     }
   }
-  std::optional<std::string> address = expand(route.address, *record);
+  std::optional<std::string> address = expand(route, *record);
   Delivery& delivery = side.out.append(line, record, route, address ? std::move(*address) : std::string());
   delivery.ordinal = ordinal;
   if (!address) {
@@ -148,7 +148,7 @@ void Core::State::load_run(Side& side, ParkedRun run) {
 bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
   const Route* route = router_->match(side.options.name, *parked.record);
   std::optional<std::string> address;
-  if (route != nullptr) address = expand(route->address, *parked.record);
+  if (route != nullptr) address = expand(*route, *parked.record);
   if (!address) {
     ParkedUpdate update;
     update.row = parked.row;

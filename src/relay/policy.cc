@@ -67,7 +67,20 @@ void Breaker::wait_until(Time until) {
   probing_ = false;
 }
 
-std::optional<std::string> expand(const std::string& address, const Record& record) {
+namespace {
+
+const std::string* field_value(const Record& record, std::string_view field) {
+  if (field == "aggregate_type") return &record.aggregate_type;
+  if (field == "aggregate_id") return &record.aggregate_id;
+  if (field == "type") return &record.type;
+  if (field == "id") return &record.id;
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<std::string> expand(const Route& route, const Record& record) {
+  const std::string& address = route.address;
   std::string expanded;
   std::size_t from = 0;
   for (;;) {
@@ -77,17 +90,9 @@ std::optional<std::string> expand(const std::string& address, const Record& reco
     const auto close = address.find('}', open);
     if (close == std::string::npos) return std::nullopt;
     const std::string_view field(address.data() + open + 1, close - open - 1);
-    if (field == "aggregate_type") {
-      expanded += record.aggregate_type;
-    } else if (field == "aggregate_id") {
-      expanded += record.aggregate_id;
-    } else if (field == "type") {
-      expanded += record.type;
-    } else if (field == "id") {
-      expanded += record.id;
-    } else {
-      return std::nullopt;
-    }
+    const std::string* const value = field_value(record, field);
+    if (value == nullptr) return std::nullopt;
+    expanded += route.escape != nullptr ? route.escape(*value) : *value;
     from = close + 1;
   }
 }

@@ -76,11 +76,13 @@ struct Route {
   std::string owner;
   std::optional<RetryPolicy> retry;
   bool dead_letter_holds_key = false;
+  // How the value of a {field} is written into the address (SinkType::escape_field); null: as it is.
+  std::string (*escape)(std::string_view value) = nullptr;
 };
 
-// Fills {field} of a message: aggregate_type, aggregate_id, type, id. nullopt: a field is unknown (lint refuses it
-// first).
-std::optional<std::string> expand(const std::string& address, const Record& record);
+// The route's address with each {field} filled: aggregate_type, aggregate_id, type, id. nullopt: a field is unknown
+// (lint refuses it first).
+std::optional<std::string> expand(const Route& route, const Record& record);
 
 // Every sink whose route matches gets the message once; per sink the first match counts. A message that no route
 // matches is dead as no_route, in the deliveries of the feed's first sink.

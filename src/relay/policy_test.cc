@@ -135,10 +135,17 @@ TEST(RouterTest, KnowsWhichSinkHasOneDestination) {
 }
 
 TEST(ExpandTest, FillsFields) {
-  EXPECT_EQ(expand("outbox.event.{aggregate_type}", order("Paid")), "outbox.event.order");
-  EXPECT_EQ(expand("{type}/{aggregate_id}/{id}", order("Paid")), "Paid/7/m-1");
-  EXPECT_EQ(expand("{colour}", order("Paid")), std::nullopt);
-  EXPECT_EQ(expand("{type", order("Paid")), std::nullopt);
+  Route route;
+  const auto expanded = [&](const std::string& address) {
+    route.address = address;
+    return expand(route, order("Paid"));
+  };
+  EXPECT_EQ(expanded("outbox.event.{aggregate_type}"), "outbox.event.order");
+  EXPECT_EQ(expanded("{type}/{aggregate_id}/{id}"), "Paid/7/m-1");
+  EXPECT_EQ(expanded("{colour}"), std::nullopt);
+  EXPECT_EQ(expanded("{type"), std::nullopt);
+  route.escape = [](std::string_view value) { return "<" + std::string(value) + ">"; };
+  EXPECT_EQ(expanded("/{type}/{id}"), "/<Paid>/<m-1>");
 }
 
 }  // namespace

@@ -21,6 +21,10 @@ struct SinkType {
   std::string (*default_address)(const config::Values& options);
   // Fails on what lint can know without a connection. `name` is the sink's name in the configuration, for messages.
   Result<std::unique_ptr<Sink>> (*create)(std::string_view name, const config::Values& options);
+  // How a field's value is written into an address, so that no message changes the address around it; null: as it is.
+  std::string (*escape_field)(std::string_view value) = nullptr;
+  // Fails on an address template that could never be sent to, or that lets the message choose where to; null: any goes.
+  Result<void> (*check_address)(std::string_view address) = nullptr;
 };
 
 }  // namespace outbox

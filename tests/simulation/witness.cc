@@ -50,7 +50,7 @@ void Witness::published(const Publisher& by, std::size_t sink, const Publication
   const auto& name = scenario_.sinks[sink].name;
   const Route* to = route(sink, message);
   if (!message.committed) broken("{} published to {} although it is not committed", message.id, name);
-  if (to == nullptr || expand(to->address, *publication.record) != publication.destination) {
+  if (to == nullptr || expand(*to, *publication.record) != publication.destination) {
     return broken("{} published to {} {}, where no route leads", message.id, name, publication.destination);
   }
   if (by.fenced) broken("{} published to {} by a relay that knows it is fenced", message.id, name);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "sink/file/line_sink.h"
+#include "sink/file/path_field.h"
 
 namespace outbox {
 namespace {
@@ -37,7 +38,8 @@ SinkType file_sink() {
           .options = kFileOptions,
           .address_option = "path",
           .default_address = [](const config::Values& options) { return options.text("path"); },
-          .create = create_file};
+          .create = create_file,
+          .escape_field = file::escape_path_field};
 }
 
 SinkType stdout_sink() {

@@ -12,6 +12,7 @@
 #include "sink/block_sigpipe.h"
 #include "sink/http/dispatcher.h"
 #include "sink/http/http_options.h"
+#include "sink/http/url.h"
 
 namespace outbox {
 namespace {
@@ -123,7 +124,9 @@ SinkType http_sink() {
           .options = http::option_table(),
           .address_option = "url",
           .default_address = [](const config::Values& options) { return options.text("url"); },
-          .create = create};
+          .create = create,
+          .escape_field = http::escape_url_field,
+          .check_address = http::check_url_template};
 }
 
 }  // namespace outbox

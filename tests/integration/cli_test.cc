@@ -1,0 +1,332 @@
+// The real binary: exit codes, messages, and that no secret comes out of it anywhere.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/child_process.h"
+#include "support/eventually.h"
+#include "support/paths.h"
+#include "support/temp_dir.h"
+
+namespace outbox::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+constexpr auto kPatience = 60s;
+
+struct Ran {
+  int code = -1;
+  std::string out;
+  std::string err;
+  std::string all() const { return out + err; }
+};
+
+class Cli : public testing::Test {
+ protected:
+  ProcessOptions options(Environment environment = {}, std::string input = {}) const {
+    ProcessOptions made;
+    made.environment = std::move(environment);
+    made.directory = folder_.path().string();
+    made.input = std::move(input);
+    return made;
+  }
+
+  Ran run(std::vector<std::string> arguments, Environment environment = {}, std::string input = {}) const {
+    arguments.insert(arguments.begin(), daemon_path().string());
+    ChildProcess process(arguments, options(std::move(environment), std::move(input)));
+    const auto status = process.wait(kPatience);
+    EXPECT_TRUE(status.has_value()) << "it still runs";
+    return {status ? status->code : -1, process.standard_output(), process.standard_error()};
+  }
+
+  void configure(const std::string& text) { write_file(folder_.path() / "outboxd.yaml", text); }
+
+  TempDir folder_;
+};
+
+const std::string kGood =
+    "database: sqlite:shop.db\n"
+    "sinks:\n"
+    "  audit: { type: file, path: audit.jsonl, from: beginning }\n"
+    "routes:\n"
+    "  - { sink: audit }\n";
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> all;
+  std::size_t begin = 0;
+  for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    all.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return all;
+}
+
+TEST_F(Cli, HelpOfEveryCommandHasAnExample) {
+  const Ran help = run({"--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const std::string command : {"init", "run", "demo", "send", "status", "prune", "config", "version"}) {
+    EXPECT_NE(help.out.find("\n  " + command + " "), std::string::npos) << command;
+    const Ran own = run({command, "--help"});
+    EXPECT_EQ(own.code, 0) << command;
+    EXPECT_NE(own.out.find("Example:\n  outboxd " + command), std::string::npos) << own.out;
+  }
+}
+
+TEST_F(Cli, UsageErrorsAreOneLineAndExitTwo) {
+  const std::vector<std::vector<std::string>> wrong{{},
+                                                    {"rnu"},
+                                                    {"send"},
+                                                    {"run", "--nonsense"},
+                                                    {"init", "--payload", "xml"},
+                                                    {"demo", "--for", "10"},
+                                                    {"status"},
+                                                    {"init"},
+                                                    {"config"},
+                                                    {"init", "--database", "oracle:x"},
+                                                    {"init", "--database", "mariadb://localhost/x"},
+                                                    {"init", "--database", "sqlite:x.db", "--capture", "wal"}};
+  for (const auto& arguments : wrong) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 2) << testing::PrintToString(arguments);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(lines(ran.err).size(), 1u) << ran.err;
+  }
+  EXPECT_NE(run({"rnu"}).err.find("did you mean 'run'"), std::string::npos);
+}
+
+TEST_F(Cli, AnUnreachableDatabaseIsThree) {
+  const std::string url = "postgresql://shop:pw_SECRET9@127.0.0.1:1/shop";
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"init", "--database", url},
+                                             {"send", "--database", url, "--aggregate-type", "a", "--aggregate-id", "1",
+                                              "--type", "T", "--payload", "{}"},
+                                             {"send", "--database", "sqlite:nowhere/shop.db", "--aggregate-type", "a",
+                                              "--aggregate-id", "1", "--type", "T", "--payload", "{}"}}) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 3) << ran.err;
+    EXPECT_EQ(lines(ran.err).size(), 1u) << ran.err;
+    EXPECT_EQ(ran.all().find("SECRET9"), std::string::npos) << ran.all();
+  }
+}
+
+TEST_F(Cli, LintSaysEverythingAtOnce) {
+  configure(
+      "database: sqlite:shop.db\n"
+      "drain_timeout: 10\n"
+      "sinsk: {}\n"
+      "sinks:\n"
+      "  audit: { type: file, pth: audit.jsonl }\n"
+      "  events: { type: kafka, brokers: [ a:1 ] }\n"
+      "  web: { type: htpp }\n"
+      "routes:\n"
+      "  - { sink: events, topic: \"t.{agregate_type}\" }\n"
+      "  - { sink: evens }\n");
+  const Ran ran = run({"config", "lint"});
+  EXPECT_EQ(ran.code, 2);
+  const std::vector<std::string> expected{
+      "outboxd.yaml:2: drain_timeout: '10' has no unit",
+      "outboxd.yaml:3: sinsk: unknown key; did you mean 'sinks'?",
+      "outboxd.yaml:5: sinks.audit.pth: unknown key; did you mean 'path'?",
+      "outboxd.yaml:5: sinks.audit.path: is missing",
+      "outboxd.yaml:7: sinks.web.type: names no kind of sink",
+      "outboxd.yaml:9: routes[0].topic: '{agregate_type}' is not a field of a message",
+      "outboxd.yaml:10: routes[1].sink: 'evens' is not a sink of this file; did you mean 'events'?",
+  };
+  const auto got = lines(ran.err);
+  ASSERT_EQ(got.size(), expected.size()) << ran.err;
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(got[i].find(expected[i]), 0u) << got[i];
+}
+
+// B213 through the binary.
+TEST_F(Cli, UnitsAreDemanded) {
+  for (const std::string bad : {"10", "0", "-1", "'10 s'", "''", "0s", "10x"}) {
+    configure(kGood + "drain_timeout: " + bad + "\n");
+    const Ran ran = run({"config", "lint"});
+    EXPECT_EQ(ran.code, 2) << bad;
+    EXPECT_EQ(ran.err.find("outboxd.yaml:6: drain_timeout: "), 0u) << ran.err;
+  }
+  for (const std::string good : {"10s", "100ms", "1.5s"}) {
+    configure(kGood + "drain_timeout: " + good + "\n");
+    EXPECT_EQ(run({"config", "lint"}).code, 0) << good;
+  }
+}
+
+// B215: a key that is new has a default, so a file of before still loads; an unknown one is named.
+TEST_F(Cli, MissingKeysHaveDefaultsAndUnknownOnesANeighbour) {
+  configure(kGood);
+  EXPECT_EQ(run({"config", "lint"}).code, 0);
+  configure(kGood + "drain_timeuot: 10s\n");
+  EXPECT_EQ(lines(run({"config", "lint"}).err),
+            std::vector<std::string>{"outboxd.yaml:6: drain_timeuot: unknown key; did you mean 'drain_timeout'?"});
+}
+
+TEST_F(Cli, FlagBeforeEnvironmentBeforeFile) {
+  configure(kGood + "log: { level: bad }\n");
+  EXPECT_EQ(run({"config", "lint"}).code, 2);
+  EXPECT_EQ(run({"config", "lint"}, {{"OUTBOX_LOG_LEVEL", "warn"}}).code, 0);
+  configure(kGood);
+  EXPECT_EQ(run({"config", "lint"}, {{"OUTBOX_DATABASE", "oracle:x"}}).code, 2);
+  EXPECT_EQ(run({"config", "lint", "--database", "sqlite:y"}, {{"OUTBOX_DATABASE", "oracle:x"}}).code, 0);
+  EXPECT_EQ(run({"config", "lint"}, {{"OUTBOX_CONFIG", "elsewhere.yaml"}}).code, 2);
+}
+
+TEST_F(Cli, InitIsSafeToRepeatAndPrintTouchesNothing) {
+  const Ran printed = run({"init", "--database", "sqlite:shop.db", "--print"});
+  EXPECT_EQ(printed.code, 0);
+  EXPECT_NE(printed.out.find("CREATE TABLE"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "shop.db"));
+  EXPECT_EQ(run({"init", "--database", "sqlite:shop.db"}).code, 0);
+  const Ran again = run({"init", "--database", "sqlite:shop.db"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_NE(again.out.find("up to date"), std::string::npos) << again.out;
+}
+
+class CliOnSqlite : public Cli {
+ protected:
+  void SetUp() override {
+    configure(kGood);
+    ASSERT_EQ(run({"init"}).code, 0);
+  }
+
+  Ran send(std::vector<std::string> more, std::string input = {}) {
+    std::vector<std::string> arguments{"send", "--aggregate-type", "order", "--aggregate-id", "4711", "--type", "Paid"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments, {}, std::move(input));
+  }
+
+  nlohmann::json status() { return nlohmann::json::parse(run({"status", "--json"}).out); }
+};
+
+TEST_F(CliOnSqlite, SendPrintsTheIdAndTheMessageArrives) {
+  const Ran sent = send({"--payload", "{\"b\": 1,  \"a\": 2}", "--header", "tenant=acme=1"});
+  EXPECT_EQ(sent.code, 0) << sent.err;
+  ASSERT_EQ(sent.out.size(), 37u);
+  EXPECT_EQ(send({"--payload-file", "-"}, "[1]").code, 0);
+  EXPECT_EQ(send({"--payload", "-"}, "[2]").code, 0);
+  EXPECT_EQ(status()["unsent"], 3);
+
+  EXPECT_EQ(run({"run", "--once"}).code, 0);
+  const auto delivered = lines(read_file(folder_.path() / "audit.jsonl"));
+  ASSERT_EQ(delivered.size(), 3u);
+  EXPECT_NE(delivered[0].find(sent.out.substr(0, 36)), std::string::npos);
+  EXPECT_NE(delivered[0].find("{\"b\": 1,  \"a\": 2}"), std::string::npos)
+      << "the bytes as they were: " << delivered[0];
+  EXPECT_EQ(nlohmann::json::parse(delivered[0])["headers"]["tenant"], "acme=1");
+  EXPECT_EQ(status()["unsent"], 0);
+}
+
+TEST_F(CliOnSqlite, ADuplicateIdStoresNothing) {
+  const std::string id = "0190b5e4-3c5a-7000-8000-000000000001";
+  EXPECT_EQ(send({"--id", id, "--payload", "{}"}).out, id + "\n");
+  const Ran again = send({"--id", id, "--payload", "{}"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_EQ(again.out, id + "\n");
+  EXPECT_NE(again.err.find("was there already"), std::string::npos);
+  EXPECT_EQ(status()["unsent"], 1);
+}
+
+TEST_F(CliOnSqlite, SendRefusesWhatIsWrong) {
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"--payload", "{not json"},
+                                             {"--id", "no-uuid", "--payload", "{}"},
+                                             {"--not-before", "tomorrow", "--payload", "{}"},
+                                             {"--header", "novalue", "--payload", "{}"},
+                                             {"--payload-file", "no-such-file"},
+                                             {"--payload", "{}", "--payload-file", "x"},
+                                             {}}) {
+    const Ran ran = send(wrong);
+    EXPECT_EQ(ran.code, 2) << testing::PrintToString(wrong) << ran.err;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(lines(ran.err).size(), 1u) << ran.err;
+  }
+  EXPECT_EQ(status()["unsent"], 0);
+}
+
+TEST_F(CliOnSqlite, StatusWatchEndsAtASignal) {
+  ChildProcess watch({daemon_path().string(), "status", "--watch", "--json"}, options());
+  EXPECT_TRUE(eventually(kPatience, [&] { return !watch.standard_output().empty(); }));
+  watch.terminate();
+  const auto ended = watch.wait(kPatience);
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(ended->succeeded());
+}
+
+TEST_F(CliOnSqlite, PruneCountsFirst) {
+  EXPECT_EQ(run({"prune", "--dry-run"}).out, "0 rows would go\n");
+  EXPECT_EQ(run({"prune"}).out, "0 rows deleted\n");
+}
+
+TEST_F(Cli, VersionNamesTheLibraries) {
+  const auto version = nlohmann::json::parse(run({"version", "--json"}).out);
+  EXPECT_EQ(run({"--version"}).out, "outboxd " + version["version"].get<std::string>() + "\n");
+  for (const char* library : {"libpq", "sqlite", "librdkafka", "libcurl", "openssl"}) {
+    EXPECT_FALSE(version["libraries"][library].get<std::string>().empty());
+  }
+}
+
+TEST_F(Cli, TheReferencePageIsNotStale) {
+  EXPECT_EQ(run({"config", "doc"}).out, read_file(source_dir() / "docs/reference/configuration.md"))
+      << "run: outboxd config doc > docs/reference/configuration.md";
+}
+
+TEST_F(Cli, TheSchemaKnowsEverySink) {
+  const auto schema = nlohmann::json::parse(run({"config", "schema"}).out);
+  std::vector<std::string> types;
+  for (const auto& sink : schema["properties"]["sinks"]["additionalProperties"]["oneOf"]) {
+    types.push_back(sink["properties"]["type"]["const"]);
+  }
+  EXPECT_EQ(types, (std::vector<std::string>{"kafka", "http", "file", "stdout"}));
+}
+
+// B223: two secrets through every command, with a start-up that fails, a delivery that fails, and debug log.
+TEST_F(Cli, NoSecretComesOutAnywhere) {
+  const Environment environment{{"SIGNING", "whsec_VEVTVFNFQ1JFVDEyMw=="}, {"TOKEN", "Bearer tok_ABC"}};
+  const std::string secrets =
+      "  web:\n"
+      "    type: http\n"
+      "    url: http://127.0.0.1:1/hook\n"
+      "    headers: { X-Api-Key: \"${TOKEN}\" }\n"
+      "    sign: { scheme: standard-webhooks, secret: \"${SIGNING}\" }\n"
+      "    from: beginning\n";
+  const std::string good =
+      "database: sqlite:shop.db\nlog: { level: debug }\nadmin: { listen: \"127.0.0.1:0\" }\n"
+      "sinks:\n" +
+      secrets + "routes: [ { sink: web } ]\n";
+  const auto expect_clean = [](const Ran& ran) {
+    EXPECT_EQ(ran.all().find("VEVTVFNFQ1"), std::string::npos) << ran.all();
+    EXPECT_EQ(ran.all().find("TESTSECRET"), std::string::npos) << ran.all();
+    EXPECT_EQ(ran.all().find("tok_ABC"), std::string::npos) << ran.all();
+  };
+  for (const std::string wrong :
+       {good + "databse: \"${SIGNING}\"\n", good + "drain_timeout: \"${TOKEN}\"\n",
+        good + "retry: { attempts: \"${SIGNING}\" }\n", good + "breaker: [ whsec_VEVTVFNFQ1JFVDEyMw== ]\n"}) {
+    configure(wrong);
+    const Ran ran = run({"config", "lint"}, environment);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    expect_clean(ran);
+  }
+  configure(good);
+  const Ran lint = run({"config", "lint"}, environment);
+  EXPECT_EQ(lint.code, 0) << lint.err;
+  expect_clean(lint);
+  expect_clean(run({"init"}, environment));
+  expect_clean(
+      run({"send", "--aggregate-type", "a", "--aggregate-id", "1", "--type", "T", "--payload", "{}"}, environment));
+
+  ChildProcess daemon({daemon_path().string(), "run"}, options(environment));
+  const auto tried = [&] {
+    const Ran status = run({"status", "--json"}, environment);
+    expect_clean(status);
+    return status.out.find("refused") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually(kPatience, tried)) << daemon.standard_error();
+  daemon.terminate();
+  EXPECT_TRUE(daemon.wait(kPatience));
+  expect_clean({0, daemon.standard_output(), daemon.standard_error()});
+}
+
+}  // namespace
+}  // namespace outbox::test
