@@ -14,27 +14,27 @@ void fault(std::int64_t& count, std::vector<std::string>& faults, std::string te
 
 }  // namespace
 
-Verdict check(const Evidence& evidence) {
-  Verdict verdict;
+Findings check(const Evidence& evidence) {
+  Findings findings;
   std::unordered_map<std::string, const LedgerRow*> ledger;
   for (const auto& row : evidence.committed) ledger.emplace(row.id, &row);
-  verdict.committed = static_cast<std::int64_t>(ledger.size());
-  verdict.rolled_back = evidence.rolled_back;
-  verdict.effects = evidence.effects;
+  findings.committed = static_cast<std::int64_t>(ledger.size());
+  findings.rolled_back = evidence.rolled_back;
+  findings.effects = evidence.effects;
 
   std::unordered_set<std::string> seen;
   std::unordered_map<std::string, const LedgerRow*> newest;  // by key
   for (const auto& id : evidence.arrived) {
     if (!seen.insert(id).second) {
-      ++verdict.duplicates;
+      ++findings.duplicates;
       continue;
     }
     const auto found = ledger.find(id);
     if (found == ledger.end()) {
-      fault(verdict.ghosts, verdict.faults, "ghost: " + id + " arrived and was never committed");
+      fault(findings.ghosts, findings.faults, "ghost: " + id + " arrived and was never committed");
       continue;
     }
-    ++verdict.delivered;
+    ++findings.delivered;
     if (evidence.unordered.contains(id)) continue;
     const LedgerRow& row = *found->second;
     auto& latest = newest[row.key];
@@ -42,7 +42,7 @@ Verdict check(const Evidence& evidence) {
       latest = &row;
       continue;
     }
-    fault(verdict.out_of_order, verdict.faults,
+    fault(findings.out_of_order, findings.faults,
           "out of order: " + row.key + " number " + std::to_string(row.n) + " (" + id + ") arrived after number " +
               std::to_string(latest->n) + " (" + latest->id + ")");
   }
@@ -50,17 +50,17 @@ Verdict check(const Evidence& evidence) {
   std::unordered_set<std::string> dead;
   for (const auto& id : evidence.dead) {
     if (!dead.insert(id).second) continue;
-    ++verdict.dead;
+    ++findings.dead;
     if (!ledger.contains(id)) {
-      fault(verdict.ghosts, verdict.faults, "ghost: " + id + " is a dead letter and was never committed");
+      fault(findings.ghosts, findings.faults, "ghost: " + id + " is a dead letter and was never committed");
     }
   }
   for (const auto& row : evidence.committed) {
     if (seen.contains(row.id) || dead.contains(row.id)) continue;
-    fault(verdict.lost, verdict.faults,
+    fault(findings.lost, findings.faults,
           "lost: " + row.id + " (" + row.key + " number " + std::to_string(row.n) + ") was committed");
   }
-  return verdict;
+  return findings;
 }
 
 }  // namespace outbox

@@ -28,7 +28,7 @@ struct Evidence {
   std::set<std::string> unordered;
 };
 
-struct Verdict {
+struct Findings {
   std::int64_t committed = 0;
   std::int64_t rolled_back = 0;
   std::int64_t delivered = 0;   // distinct committed messages that arrived
@@ -44,6 +44,6 @@ struct Verdict {
   bool clean() const { return lost == 0 && ghosts == 0 && out_of_order == 0 && effects <= delivered; }
 };
 
-Verdict check(const Evidence& evidence);
+Findings check(const Evidence& evidence);
 
 }  // namespace outbox
