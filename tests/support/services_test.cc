@@ -36,7 +36,7 @@ TEST_P(PostgresService, StopsAndComesBackAtTheSameAddress) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Services, PostgresService, testing::Values(Service::postgresql, Service::postgresql_newest),
-                         [](const auto& info) { return environment_variable(info.param); });
+                         [](const auto& each) { return environment_variable(each.param); });
 
 }  // namespace
 }  // namespace outbox::test
