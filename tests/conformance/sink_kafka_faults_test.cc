@@ -170,7 +170,7 @@ TEST_F(KafkaFaults, AnOutageGivesEverythingBackAndKeepsOneProbe) {
 }
 
 TEST_F(KafkaFaults, ATopicWithoutALeaderStallsAlone) {
-  open({.stalled = 1500ms});
+  open({.stalled = 4000ms});
   warm_up();
   ASSERT_EQ(send("b0", "other").verdict, Verdict::delivered);
   mock_.leaderless("orders", 0);
@@ -191,7 +191,7 @@ TEST_F(KafkaFaults, ATopicWithoutALeaderStallsAlone) {
 }
 
 TEST_F(KafkaFaults, ABrokerThatConfirmsNothingIsDown) {
-  open({.stalled = 500ms});
+  open({.stalled = 4000ms});
   warm_up();
   mock_.hold_produce();
   const Outcome outcome = send("a1");

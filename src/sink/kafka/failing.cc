@@ -59,11 +59,14 @@ void Pipeline::check_fatal(Producer& producer) {
 void Pipeline::check_silence(Clock::time_point now) {
   std::vector<const Topic*> stalled;
   bool unreachable = false;
+  bool unanswered = false;  // not even about topics
   bool all = true;
   {
     std::lock_guard lock(mutex_);
     if (held_.empty() || down_) return;  // what is held while down is the probe
-    unreachable = unreachable_ && now >= std::max(answered_at_, held_since_) + patience_.unreachable;
+    const auto silent_since = std::max(answered_at_, held_since_);
+    unreachable = unreachable_ && now >= silent_since + patience_.unreachable;
+    unanswered = produced_ == 0 && now >= silent_since + patience_.stalled;
     for (const auto& [name, topic] : topics_) {
       const bool silent = now >= topic.progress_at + patience_.stalled;
       if (silent && topic.produced > 0) stalled.push_back(&topic);
@@ -71,6 +74,7 @@ void Pipeline::check_silence(Clock::time_point now) {
     }
   }
   if (unreachable) return go_down(last_reason_, last_error_.empty() ? "no broker in reach" : last_error_);
+  if (unanswered) return go_down("no_metadata", "the cluster does not say whether the topic exists");
   if (stalled.empty()) return;
   if (all) return go_down("no_confirmation", fmt::format("nothing was confirmed for {} s", patience_.stalled / 1s));
   give_up_topics(stalled);
@@ -106,6 +110,7 @@ void Pipeline::go_down(std::string reason, std::string detail) {
                               {"unconfirmed", std::to_string(count)}});
   Result<std::shared_ptr<Producer>> producer = Producer::create(settings_, batch_bytes_);
   std::lock_guard lock(mutex_);
+  if (producer_) return;  // reopen() was faster
   if (!producer) {
     meanwhile_ = client_dead("client_failed", producer.failure().what);
     return;
