@@ -38,6 +38,8 @@ void Core::State::started(const FeedState& state, Time now) {
     sent_ = {};
     pending_keys_.clear();
     sent_keys_.clear();
+    pending_deaths_.clear();
+    sent_deaths_.clear();
     updated_keys_.clear();
     held_ids_.clear();
     marked_ids_.clear();
@@ -131,6 +133,11 @@ void Core::State::settled(const Result<void>& result, Time now) {
     for (auto& [side, key] : sent_keys_) {
       Line& line = side->out.line(key);
       --line.parks_pending;
+      side->out.wake(line);
+    }
+    for (auto& [side, key] : std::exchange(sent_deaths_, {})) {
+      Line& line = side->out.line(key);
+      --line.deaths_pending;
       side->out.wake(line);
     }
     for (const Park& park : sent_.parks) {

@@ -120,6 +120,7 @@ void Core::State::send_settle() {
   if (pending_.empty()) return;
   sent_ = std::exchange(pending_, {});
   sent_keys_ = std::exchange(pending_keys_, {});
+  sent_deaths_ = std::exchange(pending_deaths_, {});
   updated_keys_.clear();
   asked_ = Asked::settle;
   settle_at_ = now_ + options_.settle_every;

@@ -179,6 +179,11 @@ void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Time
     add_park(side, std::move(park), state == DeliveryState::waiting || holds);
     progress_.settle(*delivery.ordinal);
   }
+  if (state == DeliveryState::dead) {
+    // Its key goes on when the dead letter is stored: a restart before that would try the message again, and late.
+    ++line.deaths_pending;
+    pending_deaths_.emplace_back(&side, line.key);
+  }
   const bool key_waits = (state == DeliveryState::waiting || holds) && !(holds && broken(Variant::hold_ignored));
   if (state == DeliveryState::dead && !holds && line.rows_behind) side.due_at = now_;
   side.out.remove(delivery);

@@ -156,7 +156,7 @@ void Outbound::sweep() {
   if (keep_lines_) return;
   for (Line* line : std::exchange(maybe_idle_, {})) {
     line->idle_listed = false;
-    if (!line->deliveries.empty() || line->parks_pending > 0) continue;
+    if (!line->deliveries.empty() || line->parks_pending > 0 || line->deaths_pending > 0) continue;
     if (line->in_ready) std::erase(ready_, line);
     if (line->delayed_until != Time{}) delayed_.erase({line->delayed_until, line});
     lines_.erase(line->key);
@@ -164,7 +164,7 @@ void Outbound::sweep() {
 }
 
 Delivery* Outbound::next_of(const Line& line) const {
-  if (line.retreating || line.next >= line.deliveries.size()) return nullptr;
+  if (line.retreating || line.deaths_pending > 0 || line.next >= line.deliveries.size()) return nullptr;
   Delivery* delivery = line.deliveries[line.next];
   const bool pipelines = capabilities_.pipelines_key && !delivery->route->dead_letter_holds_key;
   if (broken(Variant::no_key_gate)) return delivery;
@@ -256,11 +256,13 @@ Publication Outbound::depart(Delivery& delivery, Time now) {
   delivery.published_at = now;
   delivery.sent_alone = cautious > 0;
   delivery.id = (++serial_ << kIndexBits) | (delivery.id & ((1u << kIndexBits) - 1));
+  const bool first_in_key = delivery.line->in_flight == 0;
   ++delivery.line->in_flight;
   ++delivery.line->next;
   ++in_flight_;
   in_flight_bytes_ += delivery.record->bytes();
-  return {delivery.id, delivery.record, delivery.destination->name, delivery.attempts + delivery.uncharged + 1};
+  return {delivery.id, delivery.record, delivery.destination->name, delivery.attempts + delivery.uncharged + 1,
+          first_in_key};
 }
 
 void Outbound::landed(Delivery& delivery) {

@@ -22,12 +22,15 @@ struct Publication {
   RecordPtr record;
   std::string destination;  // the address as the route resolves it: topic, URL, path; never empty
   int attempt = 1;          // 1 for the first try; for headers and logs only
+  // Nothing else of its key is in flight: the relay has taken note of every outcome that was reported for the key.
+  bool first_in_key = false;
 };
 
 struct Capabilities {
   // Several messages of one key may be in flight at once. The sink then promises: once it reports anything but
   // `delivered` or `rejected` for a message, no later message of that key which it already holds gets delivered;
-  // they come back undelivered as well. Without it the relay keeps one message of a key in flight.
+  // they come back undelivered as well, and so do those that it is handed before the relay has taken note: up to the
+  // next Publication::first_in_key of that key. Without it the relay keeps one message of a key in flight.
   bool pipelines_key = false;
   // The most that the relay may leave unconfirmed at this sink. `publish` never blocks below these.
   std::size_t window_messages = 1000;
