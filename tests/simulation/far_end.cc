@@ -31,7 +31,7 @@ std::vector<std::string> FarEnd::destinations() const {
     if (route.sink != scenario_.sinks[sink_].name) continue;
     Record record;
     record.aggregate_type = route.aggregate_type.value_or("");
-    names.push_back(expand(route.address, record).value_or(""));
+    names.push_back(expand(route, record).value_or(""));
   }
   return names;
 }

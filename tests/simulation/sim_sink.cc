@@ -29,12 +29,28 @@ void SimSink::publish(std::span<const Publication> batch) {
       world_.witness.broken("{}: {} messages in flight, {} allowed", plan.name, state_->flights.size(),
                             plan.window_messages);
     }
-    if (state_->dead) continue;
+    if (state_->dead || refuse(publication)) continue;
     auto& last = state_->last_arrival[key];
     last = std::max(last, world_.loop.now() + world_.dice.between(Duration(0), world_.scenario.delay_max));
     world_.loop.at(last, [this, state = state_, id = publication.id] { receive(state, id); });
     if (world_.dice.chance(world_.faults.client_dies)) die();
   }
+}
+
+// What the relay handed over before it took note of a failure of the key comes back as well.
+bool SimSink::refuse(const Publication& publication) {
+  const auto failed = state_->failed_keys.find(publication.record->key);
+  if (failed == state_->failed_keys.end()) return false;
+  if (publication.first_in_key) {
+    state_->failed_keys.erase(failed);
+    return false;
+  }
+  state_->flights.at(publication.id).failing = true;
+  world_.loop.after(world_.dice.between(Duration(0), world_.scenario.delay_max),
+                    [this, state = state_, id = publication.id, outcome = failed->second] {
+                      report(state, id, outcome);
+                    });
+  return true;
 }
 
 bool SimSink::blocked(const State& state, DeliveryId id, const std::string& key) const {
@@ -66,7 +82,8 @@ void SimSink::report(const std::shared_ptr<State>& state, DeliveryId id, const O
   if (found == state->flights.end() || state->dead) return;
   std::vector<std::pair<DeliveryId, Outcome>> outcomes{{id, outcome}};
   if (found->second.failing && pipelines()) {
-    const auto& key = found->second.publication.record->key;
+    const std::string key = found->second.publication.record->key;
+    state->failed_keys[key] = outcome;
     for (auto later = std::next(found); later != state->flights.end(); ++later) {
       if (later->second.publication.record->key == key) outcomes.emplace_back(later->first, outcome);
     }

@@ -85,9 +85,11 @@ class SimSink final : public Sink {
   struct State {
     std::map<DeliveryId, Flight> flights;  // in order of publication
     std::map<std::string, Time> last_arrival;
+    std::map<std::string, Outcome> failed_keys;  // until the relay has taken note (Publication::first_in_key)
     bool dead = false;
   };
 
+  bool refuse(const Publication& publication);
   void receive(const std::shared_ptr<State>& state, DeliveryId id);
   void report(const std::shared_ptr<State>& state, DeliveryId id, const Outcome& outcome);
   bool blocked(const State& state, DeliveryId id, const std::string& key) const;

@@ -112,6 +112,9 @@ void Simulation::crash() {
 }
 
 void Simulation::overtake() {
+  // Where rows are marked, what the newcomer parks is gone from the table: an old relay that is still reading then
+  // sends what comes behind it. One at a time may run, and only a position of its own saves the other one's order.
+  if (scenario_.mode == Mode::mark) return crash();
   const auto all = running();
   if (!all.empty() && dice_.chance(0.5)) dice_.pick(all)->pause(dice_.between(Duration(100ms), Duration(3s)));
   trace_("world   another relay starts");

@@ -106,8 +106,7 @@ void Witness::check_backoff(const Publisher& by, std::size_t sink, const Message
   }
 }
 
-void Witness::reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome,
-                       bool alone) {
+void Witness::reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome, bool alone) {
   const auto& message = database_.message(publication.record->id);
   auto& known = fate(sink, message);
   auto& successes = successes_[scenario_.sinks[sink].name + publication.destination];

@@ -38,7 +38,7 @@ struct Fate {
   int tries = 0;
   std::uint64_t try_step = 0;     // of the last one
   std::uint64_t judged_step = 0;  // of the last one that ended as unknown
-  int charges = 0;               // tries that the rules let the relay charge
+  int charges = 0;                // tries that the rules let the relay charge
   Time charged_at{};              // the last busy(message)
   int charged_to = -1;            // and the life that heard it
 };
@@ -53,8 +53,7 @@ class Witness {
     bool fenced = false;  // and this one knows
   };
   void published(const Publisher& by, std::size_t sink, const Publication& publication);
-  void reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome,
-                bool alone);
+  void reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome, bool alone);
   void arrived(std::size_t sink, const Message& message, int version);
 
   void position_moved(const Position& before, const Position& after);
