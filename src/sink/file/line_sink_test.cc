@@ -116,16 +116,19 @@ TEST_F(LineSinkTest, ConfirmsOnlyWhatIsDurable) {
 }
 
 TEST_F(LineSinkTest, ABatchIsAllOrNothingOverAllItsOutputs) {
+  DeliveryId id = 0;
   for (const char* step : {"open", "write", "sync"}) {
     disk_.files.clear();
     disk_.fail_step = step;
     disk_.fail_path = "y";
     disk_.error = EIO;
-    const std::vector<Publication> batch{publication(1, "a", "x"), publication(2, "b", "y"), publication(3, "a", "x")};
+    const DeliveryId first = ++id, second = ++id, third = ++id;
+    const std::vector<Publication> batch{publication(first, "a", "x"), publication(second, "b", "y"),
+                                         publication(third, "a", "x")};
     sink_->publish(batch);
-    EXPECT_EQ(log_.wait_for(1).verdict, Verdict::client_dead) << step;
-    EXPECT_EQ(log_.wait_for(2).verdict, Verdict::busy) << step;
-    EXPECT_EQ(log_.wait_for(3).verdict, Verdict::client_dead) << step;
+    EXPECT_EQ(log_.wait_for(first).verdict, Verdict::client_dead) << step;
+    EXPECT_EQ(log_.wait_for(second).verdict, Verdict::busy) << step;
+    EXPECT_EQ(log_.wait_for(third).verdict, Verdict::client_dead) << step;
     EXPECT_TRUE(sink_->reopen());
     EXPECT_EQ(disk_.files["x"].written, "") << step;
     EXPECT_EQ(disk_.files["y"].written, "") << step;
