@@ -39,8 +39,8 @@ void Core::State::decide_publish() {
 }
 
 // One message that waits in memory for another try must not fill the window for all: at the bound it is parked,
-// uncharged. While its breaker is open the window may stand, unless all of it was tried: then only what is still to be
-// read can tell whether the destination is well.
+// uncharged. While its breaker is open the window may stand, unless each of its keys was tried: then only what is still
+// to be read can tell whether the destination is well.
 void Core::State::release_front() {
   if (progress_.ahead() < options_.ahead_max && has_room()) return;
   const RecordPtr front = progress_.front();
@@ -52,7 +52,7 @@ void Core::State::release_front() {
     if (head.record != front || head.state != DeliveryState::claimed || head.uncharged == 0) continue;
     const Time closed_until = head.destination->breaker->closed_until();
     const bool is_closed = head.destination->breaker->state_at(now_) != BreakerState::closed;
-    if (is_closed ? side->out.untried() > 0 : head.retry_at <= now_) continue;
+    if (is_closed ? side->out.has_untried_key() : head.retry_at <= now_) continue;
     const Time next = std::max({now_, head.retry_at, closed_until});
     park(*side, head, DeliveryState::waiting, next, false, "held_up", side->last_error);
   }

@@ -247,7 +247,9 @@ void Core::State::retreat(Side& side, Line& line) {
 // Its destination admits nothing while others of the sink do: it leaves the stream, uncharged, so that it holds nobody.
 void Core::State::destination_closed(Side& side, Delivery& delivery) {
   const Destination& to = *delivery.destination;
-  const Time until = std::max(to.breaker->closed_until(), now_ + kClosedPause);
+  Time until = std::max(to.breaker->closed_until(), now_ + kClosedPause);
+  // The next probe is another key's, if there is one: those are due by then.
+  if (delivery.line->key == to.failed_probe_key && !broken(Variant::probe_same_key)) until += 2 * kClosedPause;
   park(side, delivery, DeliveryState::waiting, until, false, "destination_closed",
        "the breaker of '" + to.name + "' is closed to traffic: " + side.breaker_reason);
 }

@@ -42,7 +42,6 @@ void Outbound::restart() {
   slab_.clear();
   free_.clear();
   size_ = 0;
-  untried_ = 0;
   in_flight_ = 0;
   breaker_.released();
   for (auto& [name, destination] : destinations_) {
@@ -103,7 +102,6 @@ Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, std
   ++delivery.destination->users;
   line.deliveries.push_back(&delivery);
   ++size_;
-  ++untried_;
   return delivery;
 }
 
@@ -117,7 +115,6 @@ void Outbound::remove(Delivery& delivery) {
   line.deliveries.erase(place);
   --delivery.destination->users;
   --size_;
-  if (delivery.published_at == Time{}) --untried_;
   free_.push_back(static_cast<std::uint32_t>(delivery.id & ((1u << kIndexBits) - 1)));
   delivery.record.reset();
   delivery.line = nullptr;
@@ -252,7 +249,6 @@ Publication Outbound::depart(Delivery& delivery, Time now) {
   if (!delivery.was_tried) delivery.successes_seen = delivery.destination->successes;
   OUTBOX_ASSERT(allowed(delivery.state, DeliveryState::in_flight));
   delivery.state = DeliveryState::in_flight;
-  if (delivery.published_at == Time{}) --untried_;
   delivery.published_at = now;
   delivery.sent_alone = cautious > 0;
   delivery.id = (++serial_ << kIndexBits) | (delivery.id & ((1u << kIndexBits) - 1));
@@ -295,6 +291,13 @@ std::size_t Outbound::closed_destinations(Time now) const {
     return each.second->breaker == &each.second->own_breaker &&
            each.second->own_breaker.state_at(now) != BreakerState::closed;
   }));
+}
+
+bool Outbound::has_untried_key() const {
+  return std::any_of(lines_.begin(), lines_.end(), [](const auto& each) {
+    const auto& deliveries = each.second.deliveries;
+    return !deliveries.empty() && deliveries.front()->published_at == Time{};
+  });
 }
 
 std::vector<std::string> Outbound::keys_with_parked() const {

@@ -118,7 +118,8 @@ class Outbound {
   bool single_destination() const { return single_destination_; }
   std::size_t in_flight() const { return in_flight_ + strays_.size(); }
   std::size_t size() const { return size_; }
-  std::size_t untried() const { return untried_; }
+  // True if the first of some key was never handed over: it can still probe.
+  bool has_untried_key() const;
   std::size_t closed_destinations(Time now) const;
   std::vector<std::string> keys_with_parked() const;
 
@@ -159,7 +160,6 @@ class Outbound {
   std::unordered_map<std::string, std::size_t> stray_keys_;
   bool keep_lines_ = false;
   std::size_t size_ = 0;
-  std::size_t untried_ = 0;  // not handed over once
   std::size_t in_flight_ = 0;
   std::size_t in_flight_bytes_ = 0;
 };

@@ -25,7 +25,7 @@ void draw_sinks(Scenario& s, Dice& dice) {
     sink.capabilities.payload_max = plan.payload_max;
     sink.retry = {dice.between(Duration(20ms), Duration(200ms)), Duration(1s), dice.between(2, 6)};
     sink.breaker = {dice.between(1, 5), dice.between(Duration(50ms), Duration(500ms)), Duration(2s)};
-    sink.parked_max = static_cast<std::size_t>(dice.chance(0.3) ? dice.between(1, 15) : 1000);
+    sink.parked_max = static_cast<std::size_t>(dice.chance(0.3) ? dice.between(12, 30) : 1000);
     s.options.sinks.push_back(sink);
     s.options.feed.sinks.push_back(plan.name);
   }
