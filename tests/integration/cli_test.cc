@@ -283,12 +283,12 @@ TEST_F(Cli, TheSchemaKnowsEverySink) {
 
 // B223: two secrets through every command, with a start-up that fails, a delivery that fails, and debug log.
 TEST_F(Cli, NoSecretComesOutAnywhere) {
-  const Environment environment{{"SIGNING", "whsec_VEVTVFNFQ1JFVDEyMw=="}, {"TOKEN", "Bearer tok_ABC"}};
+  const Environment environment{{"SIGNING", "whsec_VEVTVFNFQ1JFVDEyMzQ1Njc4OTBhYmNk"}, {"TOKEN", "Bearer tok_ABC"}};
   const std::string secrets =
       "  web:\n"
       "    type: http\n"
       "    url: http://127.0.0.1:1/hook\n"
-      "    headers: { X-Api-Key: \"${TOKEN}\" }\n"
+      "    headers: { Authorization: \"${TOKEN}\" }\n"
       "    sign: { scheme: standard-webhooks, secret: \"${SIGNING}\" }\n"
       "    from: beginning\n";
   const std::string good =
@@ -300,9 +300,9 @@ TEST_F(Cli, NoSecretComesOutAnywhere) {
     EXPECT_EQ(ran.all().find("TESTSECRET"), std::string::npos) << ran.all();
     EXPECT_EQ(ran.all().find("tok_ABC"), std::string::npos) << ran.all();
   };
-  for (const std::string wrong :
-       {good + "databse: \"${SIGNING}\"\n", good + "drain_timeout: \"${TOKEN}\"\n",
-        good + "retry: { attempts: \"${SIGNING}\" }\n", good + "breaker: [ whsec_VEVTVFNFQ1JFVDEyMw== ]\n"}) {
+  for (const std::string& wrong : {good + "databse: \"${SIGNING}\"\n", good + "drain_timeout: \"${TOKEN}\"\n",
+                                   good + "retry: { attempts: \"${SIGNING}\" }\n",
+                                   good + "breaker: [ whsec_VEVTVFNFQ1JFVDEyMzQ1Njc4OTBhYmNk ]\n"}) {
     configure(wrong);
     const Ran ran = run({"config", "lint"}, environment);
     EXPECT_EQ(ran.code, 2) << ran.err;
