@@ -31,7 +31,7 @@ Result<void> Watch::listen() {
   auto server = AdminServer::start(*address, std::move(handlers));
   if (!server) return server.failure();
   server_ = *std::move(server);
-  log::info("admin address open", {{"listen", address_}});
+  log::info("admin address open", {{"listen", address->host + ":" + std::to_string(server_->port())}});
   return {};
 }
 
