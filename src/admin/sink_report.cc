@@ -1,40 +1,76 @@
 #include "admin/sink_report.h"
 
-#include <nlohmann/json.hpp>
+#include <cstdlib>
 
+#include "base/json_walk.h"
 #include "base/json_writer.h"
 
 namespace outbox {
 
 namespace {
 
-// A member of another type than expected counts as missing.
-template <class T>
-void read(const nlohmann::json& from, const char* name, T& into) {
-  const auto member = from.find(name);
-  if (member == from.end()) return;
-  if constexpr (std::is_same_v<T, std::string>) {
-    if (member->is_string()) into = member->get<std::string>();
-  } else {
-    if (member->is_number()) into = member->get<T>();
-  }
-}
+// Reads [{…}, …]. What stands deeper, and members of other types or names, belong to another version: passed over.
+class ReportReader : public JsonVisitor {
+ public:
+  std::vector<SinkReport> reports;
 
-SinkReport parse_one(const nlohmann::json& json) {
-  SinkReport report;
-  std::int64_t last_delivery = 0;
-  read(json, "sink", report.sink);
-  read(json, "breaker", report.breaker);
-  read(json, "breaker_reason", report.breaker_reason);
-  read(json, "held_because", report.held_because);
-  read(json, "last_error", report.last_error);
-  read(json, "delivered", report.delivered);
-  read(json, "rate", report.rate);
-  read(json, "in_flight", report.in_flight);
-  read(json, "last_delivery_us", last_delivery);
-  report.last_delivery = Time(Duration(last_delivery));
-  return report;
-}
+  bool null() override { return in_list(); }
+  bool boolean(bool) override { return in_list(); }
+  bool string(std::string& value) override {
+    if (in_report()) read_text(value);
+    return in_list();
+  }
+  bool number(const std::string& text) override {
+    if (in_report()) read_number(text);
+    return in_list();
+  }
+  bool key(std::string& name) override {
+    if (depth_ == 2) name_ = name;
+    return true;
+  }
+  bool begin_object() override {
+    if (depth_ == 1) reports.emplace_back();
+    ++depth_;
+    return depth_ > 1;
+  }
+  bool begin_array() override {
+    name_.clear();  // what follows belongs to no member of ours
+    ++depth_;
+    return true;
+  }
+  bool end_object() override { return end_array(); }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  void syntax_error(std::size_t) override {}
+
+ private:
+  bool in_list() const { return depth_ > 0; }
+  bool in_report() const { return depth_ == 2 && !reports.empty(); }
+
+  void read_text(const std::string& value) {
+    SinkReport& report = reports.back();
+    if (name_ == "sink") report.sink = value;
+    if (name_ == "breaker") report.breaker = value;
+    if (name_ == "breaker_reason") report.breaker_reason = value;
+    if (name_ == "held_because") report.held_because = value;
+    if (name_ == "last_error") report.last_error = value;
+  }
+
+  void read_number(const std::string& text) {
+    SinkReport& report = reports.back();
+    if (name_ == "delivered") report.delivered = std::strtoull(text.c_str(), nullptr, 10);
+    if (name_ == "in_flight") report.in_flight = std::strtoull(text.c_str(), nullptr, 10);
+    if (name_ == "rate") report.rate = std::strtod(text.c_str(), nullptr);
+    if (name_ == "last_delivery_us") {
+      report.last_delivery = Time(Duration(std::strtoll(text.c_str(), nullptr, 10)));
+    }
+  }
+
+  int depth_ = 0;
+  std::string name_;
+};
 
 }  // namespace
 
@@ -53,13 +89,9 @@ std::string to_json(std::span<const SinkReport> reports) {
 }
 
 Result<std::vector<SinkReport>> parse_sink_reports(std::string_view json) {
-  const auto parsed = nlohmann::json::parse(json, nullptr, false);
-  if (!parsed.is_array()) return Failure{FailureKind::invalid, "a relay's heartbeat holds no list of sinks"};
-  std::vector<SinkReport> reports;
-  for (const auto& each : parsed) {
-    if (each.is_object()) reports.push_back(parse_one(each));
-  }
-  return reports;
+  ReportReader reader;
+  if (!walk_json(json, reader)) return Failure{FailureKind::invalid, "a relay's heartbeat holds no list of sinks"};
+  return std::move(reader.reports);
 }
 
 std::vector<SinkReport> SinkReporter::report(std::span<const SinkView> sinks,

@@ -32,11 +32,13 @@ TEST(SinkReport, ReadsBack) {
 }
 
 TEST(SinkReport, AnotherVersionsMembersDoNoHarm) {
-  const auto parsed = parse_sink_reports(R"([{"sink":"a","new":{"x":1},"delivered":"many"},3])");
+  const auto parsed =
+      parse_sink_reports(R"([{"sink":"a","new":{"x":1,"sink":"b"},"more":[{"sink":"c"}],"delivered":"many"},3])");
   ASSERT_TRUE(parsed);
   ASSERT_EQ(parsed->size(), 1u);
   EXPECT_EQ(parsed->front().sink, "a");
   EXPECT_EQ(parsed->front().delivered, 0u);
+  EXPECT_TRUE(parse_sink_reports(R"([["sink",1]])")->empty());
   EXPECT_FALSE(parse_sink_reports("{}"));
   EXPECT_FALSE(parse_sink_reports("[{"));
 }

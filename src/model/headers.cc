@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+
+#include "base/json_walk.h"
 
 namespace outbox {
 namespace {
@@ -15,18 +16,14 @@ bool starts_with_name(std::string_view name, std::string_view prefix) {
   return name.size() >= prefix.size() && same_name(name.substr(0, prefix.size()), prefix);
 }
 
-// Walks the text once, without a tree: order and repeated names survive.
-class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
+class HeaderReader : public JsonVisitor {
  public:
   HeaderList list;
   std::string problem;
 
   bool null() override { return fail("null"); }
   bool boolean(bool) override { return fail("a boolean"); }
-  bool number_integer(std::int64_t) override { return fail("a number"); }
-  bool number_unsigned(std::uint64_t) override { return fail("a number"); }
-  bool number_float(double, const std::string&) override { return fail("a number"); }
-  bool binary(nlohmann::json::binary_t&) override { return fail("bytes"); }
+  bool number(const std::string&) override { return fail("a number"); }
 
   bool string(std::string& value) override {
     if (depth_ == 0) return fail("a string");
@@ -42,14 +39,12 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  bool start_object(std::size_t) override { return depth_ == 0 ? descend() : fail("an object"); }
-  bool start_array(std::size_t) override { return depth_ == 1 ? descend() : fail("an array"); }
+  bool begin_object() override { return depth_ == 0 ? descend() : fail("an object"); }
+  bool begin_array() override { return depth_ == 1 ? descend() : fail("an array"); }
   bool end_object() override { return ascend(); }
   bool end_array() override { return ascend(); }
 
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
-    return refuse("not JSON at byte " + std::to_string(position));
-  }
+  void syntax_error(std::size_t position) override { refuse("not JSON at byte " + std::to_string(position)); }
 
  private:
   bool refuse(std::string why) {
@@ -93,7 +88,7 @@ void add_columns(const Record& record, bool own_content_type, HeaderList& list) 
 Result<HeaderList> parse_headers(std::string_view json) {
   if (blank(json)) return HeaderList{};
   HeaderReader reader;
-  if (!nlohmann::json::sax_parse(json.begin(), json.end(), &reader)) {
+  if (!walk_json(json, reader)) {
     return Failure{FailureKind::invalid,
                    "headers: " + reader.problem + "; write an object of strings or arrays of strings"};
   }
