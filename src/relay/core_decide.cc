@@ -33,9 +33,17 @@ void Core::State::decide_publish() {
   for (std::size_t i = 0; i < sides_.size(); ++i) {
     Side& side = *sides_[i];
     auto batch = side.out.select(now_, [&](Delivery& delivery) { destination_closed(side, delivery); });
+    if (broken(Variant::settle_before_confirm)) settle_early(side, batch);
     if (!batch.empty()) commands_.publish.push_back({i, std::move(batch)});
   }
   release_front();
+}
+
+void Core::State::settle_early(Side& side, const std::vector<Publication>& batch) {
+  for (const Publication& each : batch) {
+    const Delivery* delivery = side.out.find(each.id);
+    if (!delivery->parked()) progress_.settle(*delivery->ordinal);
+  }
 }
 
 // One message that waits in memory for another try must not fill the window for all: at the bound it is parked,

@@ -66,11 +66,11 @@ struct Line {
   std::string key;
   std::deque<Delivery*> deliveries;
   std::size_t in_flight = 0;
-  std::size_t next = 0;           // index of the first that is not in flight
+  std::size_t next = 0;            // index of the first that is not in flight
   std::size_t parks_pending = 0;   // parked by us, not yet confirmed by the store
   std::size_t deaths_pending = 0;  // dead by our decision, not yet confirmed by the store
-  bool rows_behind = false;       // the side table may hold waiting deliveries of the key that are not in the line
-  bool retreating = false;        // its head is parked: the rest follows as soon as nothing is in flight
+  bool rows_behind = false;        // the side table may hold waiting deliveries of the key that are not in the line
+  bool retreating = false;         // its head is parked: the rest follows as soon as nothing is in flight
   bool in_ready = false;
   bool idle_listed = false;
   Time delayed_until{};

@@ -40,6 +40,7 @@ void Progress::window_done(const Window& window) {
 }
 
 void Progress::settle(Ordinal ordinal) {
+  if (broken(Variant::settle_before_confirm) && (ordinal < base_ || slots_[ordinal - base_].open == 0)) return;
   OUTBOX_ASSERT(ordinal >= base_ && ordinal - base_ < slots_.size());
   Slot& slot = slots_[ordinal - base_];
   OUTBOX_ASSERT(slot.open > 0);
