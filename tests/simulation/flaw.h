@@ -9,7 +9,6 @@ enum class Flaw {
   window_taken_anew,    // a restart inside a window takes its second snapshot anew
   no_tombstones,        // a handled parked delivery leaves nothing behind
   stale_owner_settles,  // the epoch is not checked
-  tombstones_by_ahead,  // what is merely settled ahead of the position counts as passed
   parks_twice,          // parking a message again gives it a second row
   update_revives,       // a repeated settle brings back what was discarded meanwhile
 };

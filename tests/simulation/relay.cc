@@ -254,11 +254,17 @@ void Relay::settle(SettleBatch batch) {
   if (!in_doubt_.empty() && in_doubt_ != text) {
     world_.witness.broken("{} changed a settle that may have been written: it was{}, it is{}", name_, in_doubt_, text);
   }
+  // A repeat says what was true before; and who has just woken has not heard all that was reported meanwhile.
+  const bool behind = !in_doubt_.empty() || world_.loop.now() == paused_until_;
+  const std::uint64_t step = behind ? 0 : world_.loop.step();
   auto held = std::make_shared<SettleBatch>(std::move(batch));
   auto settled = std::make_shared<Result<void>>();
   call(
       store_free_,
-      [this, held, settled] { *settled = world_.store.settle(world_.scenario.options.feed, epoch_, *held); },
+      [this, held, settled, life = life(), step] {
+        world_.witness.writing(life, step);
+        *settled = world_.store.settle(world_.scenario.options.feed, epoch_, *held);
+      },
       [this, held, settled, text](const Result<void>& result) {
         settling_ = false;
         in_doubt_ = result ? "" : text;

@@ -2,11 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "dice.h"
 
 namespace outbox::sim {
 
 namespace {
+
+constexpr int kNoCap = 1000;
+
+bool capped(const Scenario& s) {
+  return std::any_of(s.options.sinks.begin(), s.options.sinks.end(),
+                     [](const CoreSink& sink) { return sink.parked_max < kNoCap; });
+}
 
 void draw_sinks(Scenario& s, Dice& dice) {
   const int count = s.mode == Mode::mark && dice.chance(0.7) ? 2 : 1;
@@ -25,7 +34,7 @@ void draw_sinks(Scenario& s, Dice& dice) {
     sink.capabilities.payload_max = plan.payload_max;
     sink.retry = {dice.between(Duration(20ms), Duration(200ms)), Duration(1s), dice.between(2, 6)};
     sink.breaker = {dice.between(1, 5), dice.between(Duration(50ms), Duration(500ms)), Duration(2s)};
-    sink.parked_max = static_cast<std::size_t>(dice.chance(0.3) ? dice.between(12, 30) : 1000);
+    sink.parked_max = static_cast<std::size_t>(dice.chance(0.2) ? dice.between(2, 10) : kNoCap);
     s.options.sinks.push_back(sink);
     s.options.feed.sinks.push_back(plan.name);
   }
@@ -80,6 +89,14 @@ void draw_sizes(Scenario& s, Dice& dice) {
   o.window_bytes = dice.chance(0.3) ? static_cast<std::size_t>(dice.between(1500, 10000)) : 16u << 20;
   o.page_bytes = dice.chance(0.3) ? static_cast<std::size_t>(dice.between(1000, 4000)) : 4u << 20;
   o.ahead_max = static_cast<std::size_t>(dice.between(1, 30));
+  if (capped(s)) {
+    // Many keys and a small window reach the cap. Nothing but eternal 500s at the cap would stop reading for good: at
+    // the cap nothing new comes that could tell whether the destination is well.
+    s.keys = static_cast<int>(s.types.size()) * dice.between(6, 12);
+    s.always_500 = 0;
+    o.window_records = static_cast<std::size_t>(dice.between(2, 8));
+    o.page_records = static_cast<std::size_t>(dice.between(1, 4));
+  }
   o.poll_idle = dice.between(Duration(50ms), Duration(200ms));
 }
 
@@ -101,6 +118,7 @@ void draw_faults(Scenario& s, Dice& dice) {
   e.pauses = few(dice, 0.3, 2);
   e.sink_outages = few(dice, 0.3, 2);
   e.destination_outages = few(dice, 0.4, 3);
+  if (capped(s)) e.destination_outages = dice.between(1, 4);
   e.store_outages = few(dice, 0.3, 2);
   e.operator_actions = few(dice, 0.5, 6);
 }

@@ -46,10 +46,9 @@ bool SimSink::refuse(const Publication& publication) {
     return false;
   }
   state_->flights.at(publication.id).failing = true;
-  world_.loop.after(world_.dice.between(Duration(0), world_.scenario.delay_max),
-                    [this, state = state_, id = publication.id, outcome = failed->second] {
-                      report(state, id, outcome);
-                    });
+  world_.loop.after(
+      world_.dice.between(Duration(0), world_.scenario.delay_max),
+      [this, state = state_, id = publication.id, outcome = failed->second] { report(state, id, outcome); });
   return true;
 }
 

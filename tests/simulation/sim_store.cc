@@ -9,8 +9,8 @@
 namespace outbox::sim {
 
 namespace {
-// A settle that is in doubt is repeated for a while: a tombstone has to be older than that before it goes.
-constexpr Duration kTombstoneAge{10s};
+// Where rows are marked, a settle that is in doubt is repeated for a while: a tombstone has to outlive that.
+constexpr Duration kMarkedTombstoneAge{10s};
 }  // namespace
 
 SimStore::SimStore(const Scenario& scenario, Database& database, Loop& loop, Witness& witness, Trace& trace)
@@ -94,10 +94,11 @@ void SimStore::update(const ParkedUpdate& update) {
 }
 
 void SimStore::drop_tombstones() {
+  const Duration age = scenario_.mode == Mode::mark ? kMarkedTombstoneAge : Duration(0);
   std::erase_if(rows_, [&](const Row& row) {
     if (row.state != DeliveryState::settled) return false;
     const auto& message = database_.messages()[static_cast<std::size_t>(row.message)];
-    return flawed(Flaw::no_tombstones) || (passed(message) && loop_.now() - row.done_at > kTombstoneAge);
+    return flawed(Flaw::no_tombstones) || (passed(message) && loop_.now() - row.done_at > age);
   });
 }
 
@@ -105,7 +106,7 @@ bool SimStore::passed(const Message& message) const {
   if (scenario_.mode == Mode::mark) return message.marked;
   // The set of what is settled ahead is bounded: who stands in it may be read again. Only the prefix counts.
   Position prefix = position_;
-  if (!flawed(Flaw::tombstones_by_ahead)) prefix.ahead.clear();
+  prefix.ahead.clear();
   return database_.covered(message, prefix);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct Broken {
   Variant variant = Variant::none;
   Flaw flaw = Flaw::none;
 };
+
+void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.name; }
 
 #define CORE(name) \
   Broken { #name, Variant::name, Flaw::none }
@@ -54,7 +57,6 @@ const std::vector<Broken> kBroken{
     BENEATH(window_taken_anew),
     BENEATH(no_tombstones),
     BENEATH(stale_owner_settles),
-    BENEATH(tombstones_by_ahead),
     BENEATH(parks_twice),
     BENEATH(update_revives),
 };

@@ -28,6 +28,7 @@ struct Fate {
   std::uint64_t covered_step = 0;  // since when the position or the mark says that it is settled
   std::uint64_t row_step = 0;      // since when it has a row in the side table
   bool confirmed = false;
+  std::uint64_t confirmed_step = 0;
   int confirmed_to = -1;  // the life of a relay that was told so last
   int rejected_to = -1;   // the life that heard that it is rejected
   bool dead = false;
@@ -56,6 +57,8 @@ class Witness {
   void reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome, bool alone);
   void arrived(std::size_t sink, const Message& message, int version);
 
+  // A settle that `life` asked for at `step` is about to take effect.
+  void writing(int life, std::uint64_t step) { writing_life_ = life, writing_step_ = step; }
   void position_moved(const Position& before, const Position& after);
   void marked(const Message& message);
   void parked(const std::string& sink, const Message& message, bool dead, const std::string& reason);
@@ -102,6 +105,8 @@ class Witness {
   std::vector<std::vector<Arrival>> arrivals_;
   std::map<std::string, Successes> successes_;  // sink and destination
   int doubts_ = 0;
+  int writing_life_ = -1;
+  std::uint64_t writing_step_ = 0;
   std::string broken_promise_;
 };
 
