@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "checker.h"
+#include "app/checker.h"
 
 namespace outbox::sim {
 
@@ -230,30 +230,36 @@ void Simulation::close_down() {
   loop_.after(kCloseMax, [this] { witness_.broken("told to end, and still {}", what_is_left()); });
 }
 
+Evidence Simulation::evidence(std::size_t sink) {
+  Evidence evidence;
+  for (const auto& message : database_.messages()) {
+    const bool unrouted = sink == 0 && !witness_.routed_anywhere(message);
+    if (message.rolled_back) ++evidence.rolled_back;
+    if (!message.committed || (witness_.route(sink, message) == nullptr && !unrouted)) continue;
+    evidence.committed.push_back({message.id, message.key, message.n});
+    const auto& fate = witness_.fate(sink, message);
+    if (message.not_before || fate.was_dead || fate.touched) evidence.unordered.insert(message.id);
+    const auto* row = store_.find(message.index, scenario_.sinks[sink].name);
+    if (fate.discarded || (row != nullptr && row->state == DeliveryState::dead)) evidence.dead.push_back(message.id);
+  }
+  for (const auto& arrival : witness_.arrivals(sink)) {
+    evidence.arrived.push_back(database_.messages()[static_cast<std::size_t>(arrival.message)].id);
+  }
+  return evidence;
+}
+
 void Simulation::verify(RunResult& result) {
   for (std::size_t sink = 0; sink < scenario_.sinks.size(); ++sink) {
-    std::vector<LedgerEntry> ledger;
-    std::set<std::string> dead;
-    for (const auto& message : database_.messages()) {
-      const bool unrouted = sink == 0 && !witness_.routed_anywhere(message);
-      if (!message.committed || (witness_.route(sink, message) == nullptr && !unrouted)) continue;
-      const auto& fate = witness_.fate(sink, message);
-      ledger.push_back({message.id, message.key, message.n, message.not_before || fate.was_dead || fate.touched});
-      const auto* row = store_.find(message.index, scenario_.sinks[sink].name);
-      if (fate.discarded || (row != nullptr && row->state == DeliveryState::dead)) dead.insert(message.id);
-    }
-    std::vector<std::string> arrived;
-    for (const auto& arrival : witness_.arrivals(sink)) {
-      arrived.push_back(database_.messages()[static_cast<std::size_t>(arrival.message)].id);
-    }
-    const CheckResult check_result = check(ledger, arrived, dead);
+    const Findings findings = check(evidence(sink));
     result.verdict +=
-        fmt::format("{}sink {}: {}", sink == 0 ? "" : "\n", scenario_.sinks[sink].name, check_result.text());
-    result.committed += check_result.committed;
-    result.delivered += check_result.delivered;
-    result.duplicates += check_result.duplicates;
-    result.dead += check_result.dead;
-    if (!check_result.clean()) witness_.broken("{}", result.verdict);
+        fmt::format("{}sink {}: committed {} · delivered {} · dead {} · duplicates {}{}{}", sink == 0 ? "" : "\n",
+                    scenario_.sinks[sink].name, findings.committed, findings.delivered, findings.dead,
+                    findings.duplicates, findings.faults.empty() ? "" : " · ", fmt::join(findings.faults, " · "));
+    result.committed += findings.committed;
+    result.delivered += findings.delivered;
+    result.duplicates += findings.duplicates;
+    result.dead += findings.dead;
+    if (!findings.clean()) witness_.broken("{}", fmt::join(findings.faults, " · "));
   }
   const auto& f = scenario_.faults;
   const auto& e = scenario_.events;

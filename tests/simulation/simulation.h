@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/checker.h"
 #include "database.h"
 #include "relay.h"
 #include "scenario.h"
@@ -22,10 +23,10 @@ struct RunResult {
   std::string verdict;  // the checker's, a line per sink
   std::uint64_t steps = 0;
   std::uint64_t digest = 0;  // of the trace, if that was asked for
-  int committed = 0;
-  int delivered = 0;
-  int duplicates = 0;
-  int dead = 0;
+  std::int64_t committed = 0;
+  std::int64_t delivered = 0;
+  std::int64_t duplicates = 0;
+  std::int64_t dead = 0;
   int crashes = 0;    // with something in flight
   bool calm = false;  // nothing was made to go wrong
 };
@@ -57,6 +58,7 @@ class Simulation {
   bool done();
   std::string what_is_left();
   void close_down();
+  Evidence evidence(std::size_t sink);
   void verify(RunResult& result);
 
   const Scenario scenario_;
@@ -73,7 +75,6 @@ class Simulation {
   SimStore store_;
   std::vector<std::unique_ptr<FarEnd>> far_ends_;
   std::vector<std::unique_ptr<Relay>> relays_;
-  std::vector<SinkPlan> sinks_;
 };
 
 // Draws the scenario and runs it.
