@@ -115,7 +115,7 @@ Result<void> Demo::trade(std::optional<Duration> lasts) {
     kills = {*lasts * 2 / 5, *lasts * 3 / 4};
   else
     kills = {Duration(6s)};
-  std::optional<Duration> restart_at;
+  Duration restart_at{};  // of the relay that was killed
   shop_->start();
   while (!lasts || elapsed() < *lasts) {
     if (interrupted_(kTurn)) {
@@ -128,8 +128,7 @@ Result<void> Demo::trade(std::optional<Duration> lasts) {
       kill_relay();
       restart_at = elapsed() + kRestartAfter;
     }
-    if (restart_at && elapsed() >= *restart_at) {
-      restart_at.reset();
+    if (!relay_ && elapsed() >= restart_at) {
       if (auto started = start_relay(); !started) return started;
     }
     look();
