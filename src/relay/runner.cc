@@ -56,8 +56,8 @@ Result<void> Runner::start() {
     ports_.push_back(std::make_unique<Port>(events_, i));
     if (auto opened = parts_.sinks[i]->open(*ports_.back()); !opened) return opened.failure();
   }
-  source_worker_ = std::make_unique<Worker>();
-  store_worker_ = std::make_unique<Worker>();
+  source_worker_ = std::make_unique<Worker>("source");
+  store_worker_ = std::make_unique<Worker>("store");
   publish_view(true);
   take_over();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });

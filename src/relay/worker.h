@@ -2,6 +2,8 @@
 // lives on one worker, so that its calls, which block in the database, never run at once.
 #pragma once
 
+#include <pthread.h>
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -12,7 +14,10 @@ namespace outbox {
 
 class Worker {
  public:
-  Worker() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  // `name`, at most 15 bytes, is what top and gdb show.
+  explicit Worker(const char* name) : thread_([this](const std::stop_token& stop) { run(stop); }) {
+    pthread_setname_np(thread_.native_handle(), name);
+  }
   // Finishes the job at hand; jobs that have not begun are dropped.
   ~Worker() = default;
 
