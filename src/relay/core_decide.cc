@@ -182,20 +182,24 @@ void Core::State::want_restart() {
   commands_.restart = true;
 }
 
+bool Core::State::nothing_to_write() const {
+  return asked_ == Asked::nothing && !sent_failed_ && pending_.empty() && !progress_.moved();
+}
+
 // Nothing is in flight and nothing is left to write.
 bool Core::State::idle() const {
   const bool quiet =
       std::all_of(sides_.begin(), sides_.end(), [](const auto& side) { return side->out.in_flight() == 0; });
-  if (!running_) return quiet;
-  return quiet && asked_ == Asked::nothing && !sent_failed_ && pending_.empty() && !progress_.moved();
+  return quiet && (!running_ || nothing_to_write());
 }
 
+// A sink whose breaker is not closed is given up, with whatever probe it may have in flight.
 bool Core::State::drained() const {
-  if (!running_ || !drained_source_ || page_ || fetch_outstanding_ || !idle()) return false;
+  if (!running_ || !drained_source_ || page_ || fetch_outstanding_ || !nothing_to_write()) return false;
   return std::all_of(sides_.begin(), sides_.end(), [&](const auto& side) {
     if (!side->due_answered || side->parked_since_due) return false;
-    if (side->out.breaker().state_at(now_) != BreakerState::closed) return true;  // given up
-    return side->out.size() == 0 && side->parked.waiting <= side->parked.not_due;
+    if (side->out.breaker().state_at(now_) != BreakerState::closed) return true;
+    return side->out.in_flight() == 0 && side->out.size() == 0 && side->parked.waiting <= side->parked.not_due;
   });
 }
 

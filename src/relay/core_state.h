@@ -118,6 +118,7 @@ class Core::State {
   bool has_room() const;
   bool may_fetch() const;
   bool at_cap(const Side& side) const;
+  bool nothing_to_write() const;
   bool idle() const;
   bool drained() const;
   Time next_wake() const;

@@ -380,6 +380,19 @@ TEST_F(CoreTest, DrainEndsWhenNothingIsLeft) {
   EXPECT_TRUE(finished);
 }
 
+TEST_F(CoreTest, DrainGivesUpASinkThatIsDown) {
+  options.sinks[0].breaker = {1, 5s, 1min};
+  row("a");
+  start();
+  core->drain(now);
+  step();
+  answer(busy(Scope::sink, "brokers_down", ""));
+  pass(300ms);
+  EXPECT_TRUE(finished);
+  pass(6s);
+  EXPECT_TRUE(finished) << "although a probe is in flight that may never come back";
+}
+
 TEST_F(CoreTest, WhatNoRouteMatchesIsDead) {
   routes[0].aggregate_type = "invoice";
   row("a");
