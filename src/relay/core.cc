@@ -117,7 +117,7 @@ void Core::State::due(Result<std::vector<ParkedRun>> runs, const Result<Store::P
   side.concerns_stream = parking->counts.concerns_stream || side.parked_since_due;
   side.parked_since_due = false;
   side.due_answered = true;
-  side.due_at = std::min(now_ + kDueIdle, std::max(parking->next_due, now_ + kDuePace));
+  side.due_at = std::min(now_ + (draining_ ? kDuePace : kDueIdle), std::max(parking->next_due, now_ + kDuePace));
   for (ParkedRun& run : *runs) load_run(side, std::move(run));
   decide();
 }
