@@ -60,7 +60,7 @@ Result<std::unique_ptr<Runner>> make_runner(const config::Settings& settings, co
                           static_cast<std::size_t>(each.parked_max)});
     parts.sinks.push_back(*std::move(sink));
   }
-  return std::make_unique<Runner>(std::move(core), router, std::move(parts), std::move(options), observer);
+  return std::make_unique<Runner>(core, router, std::move(parts), std::move(options), observer);
 }
 
 }  // namespace

@@ -188,6 +188,21 @@ void Core::State::reopened(std::size_t sink, const Result<void>& result, Time no
   decide();
 }
 
+void Core::State::tick(Time now) {
+  now_ = std::max(now_, now);
+  decide();
+}
+
+void Core::State::stop(Time now) {
+  stopping_ = true;
+  tick(now);
+}
+
+void Core::State::drain(Time now) {
+  draining_ = true;
+  tick(now);
+}
+
 Core::State::Side* Core::State::side_of(const std::string& sink) {
   const auto found =
       std::find_if(sides_.begin(), sides_.end(), [&](const auto& side) { return side->options.name == sink; });
@@ -241,23 +256,11 @@ void Core::completed(std::size_t sink, std::vector<Completion> completions, Time
 }
 void Core::reopened(std::size_t sink, const Result<void>& result, Time now) { state_->reopened(sink, result, now); }
 
-void Core::tick(Time now) {
-  state_->now_ = std::max(state_->now_, now);
-  state_->decide();
-}
-
-void Core::stop(Time now) {
-  state_->stopping_ = true;
-  tick(now);
-}
-
-void Core::drain(Time now) {
-  state_->draining_ = true;
-  tick(now);
-}
-
-Commands Core::take() { return std::exchange(state_->commands_, {}); }
-bool Core::fenced() const { return state_->fenced_; }
+void Core::tick(Time now) { state_->tick(now); }
+void Core::stop(Time now) { state_->stop(now); }
+void Core::drain(Time now) { state_->drain(now); }
+Commands Core::take() { return state_->take(); }
+bool Core::fenced() const { return state_->fenced(); }
 std::vector<SinkView> Core::view() const { return state_->view(); }
 
 }  // namespace outbox

@@ -60,17 +60,11 @@ class Core::State {
   void reopened(std::size_t sink, const Result<void>& result, Time now);
   std::vector<SinkView> view() const;
 
-  // core_decide.cc: fills commands_.
-  void decide();
-
-  CoreOptions options_;
-  std::shared_ptr<const Router> router_;
-  Random random_;
-  Time now_{};
-  Commands commands_;
-  bool stopping_ = false;
-  bool draining_ = false;
-  bool fenced_ = false;
+  void tick(Time now);
+  void stop(Time now);
+  void drain(Time now);
+  Commands take() { return std::exchange(commands_, {}); }
+  bool fenced() const { return fenced_; }
 
  private:
   enum class Asked { nothing, settle, facts, due };
@@ -103,7 +97,8 @@ class Core::State {
   void retreat(Side& side, Line& line);
   const RetryPolicy& retry_of(const Side& side, const Delivery& delivery) const;
 
-  // core_decide.cc
+  // core_decide.cc: decide() fills commands_.
+  void decide();
   void decide_publish();
   void decide_store();
   void decide_fetch();
@@ -126,6 +121,15 @@ class Core::State {
   void store_failed(const Failure& failure);
 
   Side* side_of(const std::string& sink);
+
+  CoreOptions options_;
+  std::shared_ptr<const Router> router_;
+  Random random_;
+  Time now_{};
+  Commands commands_;
+  bool stopping_ = false;
+  bool draining_ = false;
+  bool fenced_ = false;
 
   Progress progress_;
   std::vector<std::unique_ptr<Side>> sides_;

@@ -33,7 +33,7 @@ class Runner::Port : public CompletionListener {
   std::size_t sink_;
 };
 
-Runner::Runner(CoreOptions core, std::shared_ptr<const Router> router, FeedParts parts, RunnerOptions options,
+Runner::Runner(const CoreOptions& core, std::shared_ptr<const Router> router, FeedParts parts, RunnerOptions options,
                RelayObserver& observer)
     : options_(core),
       runner_options_(std::move(options)),

@@ -56,7 +56,7 @@ enum class RunnerEnd { running, stopped, drained, fenced, failed };
 
 class Runner {
  public:
-  Runner(CoreOptions core, std::shared_ptr<const Router> router, FeedParts parts, RunnerOptions options,
+  Runner(const CoreOptions& core, std::shared_ptr<const Router> router, FeedParts parts, RunnerOptions options,
          RelayObserver& observer);
   ~Runner();
   Runner(const Runner&) = delete;

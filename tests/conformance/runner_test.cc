@@ -70,8 +70,7 @@ class RunnerTest : public ::testing::Test {
     route.sink = "events";
     route.address = "topic";
     auto router = std::make_shared<const Router>(std::vector<Route>{route});
-    auto runner =
-        std::make_unique<Runner>(std::move(core), router, std::move(parts), RunnerOptions{relay, 1s, 1}, observer_);
+    auto runner = std::make_unique<Runner>(core, router, std::move(parts), RunnerOptions{relay, 1s, 1}, observer_);
     EXPECT_TRUE(runner->start());
     return runner;
   }
