@@ -137,8 +137,8 @@ void Runner::handle(Event& event) {
 
 void Runner::on(Fetched& event) {
   if (event.page) {
-    set_clock(event.page->database_now);
-    last_poll_ = event.page->database_now;
+    if (event.page->database_now != Time{}) set_clock(event.page->database_now);
+    last_poll_ = now();
     observer_.polled(event.took);
   } else {
     reading_ = !options_.feed.positions && reading_;

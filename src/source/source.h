@@ -17,7 +17,7 @@ struct Page {
   Window window;                   // position mode: the window that all of them belong to
   bool window_done = false;        // position mode: nothing of the window comes after this page
   bool full = false;               // more is likely there at once
-  Time database_now{};
+  Time database_now{};             // Time{}: this page does not say
 };
 
 // Promises, for writers that hold the aggregate's lock before they enqueue: records of one key come in commit order.
