@@ -10,6 +10,7 @@ namespace outbox {
 namespace {
 
 constexpr std::size_t kDestinationsMax = 1000;
+constexpr std::size_t kSpareLinesMax = 10'000;
 constexpr unsigned kIndexBits = 24;  // of a DeliveryId: the place in the slab; the rest is a serial number
 
 }  // namespace
@@ -51,9 +52,18 @@ void Outbound::restart() {
 }
 
 Line& Outbound::line(const std::string& key) {
-  auto [found, fresh] = lines_.try_emplace(key);
-  if (fresh) found->second.key = key;
-  return found->second;
+  const auto found = lines_.find(key);
+  if (found != lines_.end()) return found->second;
+  if (spare_lines_.empty()) {
+    Line& fresh = lines_[key];
+    fresh.key = key;
+    return fresh;
+  }
+  Lines::node_type node = std::move(spare_lines_.back());
+  spare_lines_.pop_back();
+  node.key() = key;
+  node.mapped().key = key;
+  return lines_.insert(std::move(node)).position->second;
 }
 
 Line* Outbound::find_line(const std::string& key) {
@@ -156,7 +166,9 @@ void Outbound::sweep() {
     if (!line->deliveries.empty() || line->parks_pending > 0 || line->deaths_pending > 0) continue;
     if (line->in_ready) std::erase(ready_, line);
     if (line->delayed_until != Time{}) delayed_.erase({line->delayed_until, line});
-    lines_.erase(line->key);
+    static_cast<LineState&>(*line) = {};
+    auto node = lines_.extract(line->key);
+    if (spare_lines_.size() < kSpareLinesMax) spare_lines_.push_back(std::move(node));
   }
 }
 

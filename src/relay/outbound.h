@@ -61,10 +61,8 @@ struct Delivery {
   bool parked() const { return !ordinal.has_value(); }
 };
 
-// The deliveries of one key, first to last.
-struct Line {
-  std::string key;
-  std::deque<Delivery*> deliveries;
+// What a line is besides its deliveries; all at their defaults once it holds none and means nothing any more.
+struct LineState {
   std::size_t in_flight = 0;
   std::size_t next = 0;            // index of the first that is not in flight
   std::size_t parks_pending = 0;   // parked by us, not yet confirmed by the store
@@ -74,6 +72,12 @@ struct Line {
   bool in_ready = false;
   bool idle_listed = false;
   Time delayed_until{};
+};
+
+// The deliveries of one key, first to last.
+struct Line : LineState {
+  std::string key;
+  std::deque<Delivery*> deliveries;
 
   bool has_parked() const;
   bool has_stream() const;
@@ -151,7 +155,9 @@ class Outbound {
   std::deque<Delivery> slab_;
   std::vector<std::uint32_t> free_;
   std::uint64_t serial_ = 0;
-  std::unordered_map<std::string, Line> lines_;
+  using Lines = std::unordered_map<std::string, Line>;
+  Lines lines_;
+  std::vector<Lines::node_type> spare_lines_;  // with many keys a line lives for one message; making it anew is dear
   std::unordered_map<std::string, std::unique_ptr<Destination>> destinations_;
   std::deque<Line*> ready_;
   std::set<std::pair<Time, Line*>> delayed_;
