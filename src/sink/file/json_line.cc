@@ -1,9 +1,5 @@
 #include "sink/file/json_line.h"
 
-#include <fmt/compile.h>
-
-#include <iterator>
-
 #include "base/json_writer.h"
 #include "model/headers.h"
 #include "sink/file/json_text.h"
@@ -21,13 +17,41 @@ void append_number(std::string_view name, std::int64_t value, std::string& out) 
   out.append(1, '"').append(name).append("\":").append(std::to_string(value)).append(1, ',');
 }
 
+void append_digits(unsigned value, int count, std::string& out) {
+  char digits[10];
+  for (int i = count - 1; i >= 0; --i, value /= 10) digits[i] = static_cast<char>('0' + value % 10);
+  out.append(digits, static_cast<std::size_t>(count));
+}
+
+// PostgreSQL's years reach beyond four digits.
+void append_year(int year, std::string& out) {
+  if (year >= 0 && year <= 9999) {
+    append_digits(static_cast<unsigned>(year), 4, out);
+  } else {
+    out += std::to_string(year);
+  }
+  out += '-';
+}
+
+template <class Part>
+void append_part(Part value, int count, char end, std::string& out) {
+  append_digits(static_cast<unsigned>(value), count, out);
+  out += end;
+}
+
 void append_time(Time time, std::string& out) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss clock(time - day);
-  fmt::format_to(std::back_inserter(out), FMT_COMPILE("\"created_at\":\"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z\","),
-                 static_cast<int>(date.year()), static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                 clock.hours().count(), clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
+  out += "\"created_at\":\"";
+  append_year(static_cast<int>(date.year()), out);
+  append_part(static_cast<unsigned>(date.month()), 2, '-', out);
+  append_part(static_cast<unsigned>(date.day()), 2, 'T', out);
+  append_part(clock.hours().count(), 2, ':', out);
+  append_part(clock.minutes().count(), 2, ':', out);
+  append_part(clock.seconds().count(), 2, '.', out);
+  append_part(clock.subseconds().count(), 6, 'Z', out);
+  out += "\",";
 }
 
 Result<void> append_headers(const std::string& headers, std::string& out) {
