@@ -88,7 +88,7 @@ class Backlog {
       database_.fill(kSmall, kPayload);
       relay.await(i * kSmall);
     }
-    end(relay, kRefills * kSmall, fmt::format("{} refills of {}", kRefills, kSmall));
+    end(relay, kRefills * kSmall, fmt::format("{} refills of {} (rate: of the filling)", kRefills, kSmall));
     Session(database_.url()).run("truncate outbox");
   }
   void fill(std::int64_t rows) {

@@ -64,7 +64,7 @@ void all_clients(const std::string& url, std::int64_t each, const Enqueue& enque
 }
 
 void benchmark(const Rig& rig) {
-  const std::int64_t transactions = rig.rows > 0 ? rig.rows : 40'000;
+  const std::int64_t transactions = rig.rows > 0 ? rig.rows : 16'000;
   OutboxDatabase database(rig, "enqueue");
   Session session(database.url());
   session.run("create table account (id int primary key, n bigint not null) with (fillfactor = 10)");

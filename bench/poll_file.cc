@@ -50,7 +50,7 @@ void pump(const std::string& url, const std::string& path, bool sync_pages) {
 }
 
 void benchmark(const Rig& rig) {
-  const std::int64_t rows = rig.rows > 0 ? rig.rows : 1'000'000;
+  const std::int64_t rows = rig.rows > 0 ? rig.rows : 500'000;
   const std::string path = rig.folder + "/out.jsonl";
   OutboxDatabase database(rig, "poll_file");
   database.fill(rows, 1024);
