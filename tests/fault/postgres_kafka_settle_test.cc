@@ -1,0 +1,33 @@
+// PostgreSQL → Kafka: the relay dies at a chosen system call of its store's thread, between Kafka's confirmation and
+// the end of the settle: before the statement goes out (sendto), or before its answer is read (recvfrom).
+#include "fault/postgres_kafka.h"
+#include "fault/syscall_kill.h"
+
+namespace outbox::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class KilledWhileSettling : public PostgresKafka {};
+
+TEST_P(KilledWhileSettling, TwentyTimesLosesNothing) {
+  shop_->start(3, 100);
+  for (int i = 0; i < 20; ++i) {
+    auto relay = start_relay();
+    const std::string call = i % 2 == 0 ? "sendto" : "recvfrom";
+    const int nth = 5 + i / 2;  // the first ones ask what is parked
+    SyscallKill kill(*relay, "store", call, nth);
+    shop_->burst(500);
+    ASSERT_TRUE(kill.happened(30s)) << relay->standard_error();
+    note_death();
+    std::printf("killed at %s number %d of the store: %s\n", call.c_str(), nth, kill.last_call().c_str());
+    EXPECT_EQ(kill.last_call().find(call), 0u);
+    EXPECT_TRUE(call != "sendto" || kill.last_call().find("update \\\"outbox_position") != std::string::npos);
+  }
+  EXPECT_GE(drain_and_judge(), 15);
+}
+
+INSTANTIATE_TEST_SUITE_P(Servers, KilledWhileSettling, testing::Values(Service::postgresql), server_name);
+
+}  // namespace
+}  // namespace outbox::test
