@@ -57,6 +57,9 @@ HealthReport readiness(std::span<const FeedView> feeds, std::chrono::steady_cloc
       add(report, fmt::format("feed of {}: does not read: {}", name_of(feed),
                               feed.database_error.empty() ? "not started yet" : feed.database_error));
     }
+    if (!feed.settle_error.empty()) {
+      add(report, fmt::format("feed of {}: cannot settle: {}", name_of(feed), feed.settle_error));
+    }
     for (const SinkView& sink : feed.sinks) judge(report, sink);
   }
   return report;

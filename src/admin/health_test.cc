@@ -44,6 +44,14 @@ TEST(Health, ADatabaseThatIsAwayIsAliveButNotReady) {
             "{\"ready\":false,\"reasons\":[\"feed of events: does not read: localhost:5432: connection refused\"]}\n");
 }
 
+TEST(Health, WhatCannotBeSettledIsSaid) {
+  std::vector feeds{good_feed()};
+  feeds[0].settle_error = "the archive is full";
+  EXPECT_TRUE(health(feeds, kNow).good);
+  EXPECT_EQ(readiness(feeds, kNow).json("ready"),
+            "{\"ready\":false,\"reasons\":[\"feed of events: cannot settle: the archive is full\"]}\n");
+}
+
 TEST(Health, ASinkThatIsAwayIsAliveButNotReady) {
   std::vector feeds{good_feed()};
   feeds[0].sinks[0].breaker = BreakerState::open;

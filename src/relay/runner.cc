@@ -1,6 +1,7 @@
 #include "relay/runner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 
@@ -140,8 +141,12 @@ void Runner::on(Fetched& event) {
     if (event.page->database_now != Time{}) set_clock(event.page->database_now);
     last_poll_ = now();
     observer_.polled(event.took);
+    if (!options_.feed.positions) {  // read on without another take-over
+      reading_ = true;
+      database_error_.clear();
+    }
   } else {
-    reading_ = !options_.feed.positions && reading_;
+    reading_ = false;
     database_error_ = event.page.failure().what;
     log::every(std::chrono::seconds(1), "fetch:" + options_.feed.name, log::Level::warn, "reading the outbox failed",
                {{"feed", options_.feed.name}, {"error", event.page.failure().what}});
@@ -156,11 +161,11 @@ void Runner::on(DueAnswer& event) { core_->due(std::move(event.runs), event.park
 void Runner::on(Settled& event) {
   if (!event.result) {
     unreported_.clear();
-    database_error_ = event.result.failure().what;
+    settle_error_ = event.result.failure().what;
     log::every(std::chrono::seconds(1), "settle:" + options_.feed.name, log::Level::warn, "settling failed",
                {{"feed", options_.feed.name}, {"error", event.result.failure().what}});
   } else {
-    database_error_.clear();
+    settle_error_.clear();
     for (const Park& dead : std::exchange(unreported_, {})) {
       observer_.dead(dead.sink, dead.reason);
       log::every(std::chrono::milliseconds(100), "dead:" + dead.sink, log::Level::warn, "message is dead",
@@ -198,6 +203,7 @@ void Runner::on(TakenOver& event) {
   reading_ = true;
   take_over_failures_ = 0;
   database_error_.clear();
+  settle_error_.clear();
   core_->started(event.state, now());
 }
 
@@ -298,14 +304,16 @@ void Runner::publish_view(bool always) {
   const auto made_at = steady_clock::now();
   if (!always && made_at - view_made_at_ < kViewInterval) return;
   view_made_at_ = made_at;
-  FeedView view{core_->view(), reading_, database_error_, last_poll_, now(), made_at};
+  FeedView view{core_->view(), reading_, database_error_, settle_error_, last_poll_, now(), made_at};
   for (std::size_t i = 0; i < view.sinks.size(); ++i) {
     const SinkView& sink = view.sinks[i];
     if (sink.breaker == breakers_[i]) continue;
-    breakers_[i] = sink.breaker;
+    const BreakerState before = std::exchange(breakers_[i], sink.breaker);
     observer_.breaker_changed(sink.name, sink.breaker);
     const bool well = sink.breaker == BreakerState::closed;
-    log::write(well ? log::Level::info : log::Level::warn, "breaker " + std::string(to_string(sink.breaker)),
+    log::Level level = well ? log::Level::info : log::Level::warn;
+    if (!well && before != BreakerState::closed) level = log::Level::debug;  // each try has a line of its own
+    log::write(level, "breaker " + std::string(to_string(sink.breaker)),
                {{"sink", sink.name}, {"reason", well ? "" : sink.breaker_reason}});
   }
   const std::lock_guard lock(mutex_);

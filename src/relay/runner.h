@@ -47,6 +47,7 @@ struct FeedView {
   std::vector<SinkView> sinks;
   bool reading = false;
   std::string database_error;
+  std::string settle_error;  // what was confirmed cannot be written; empty once it could
   Time last_poll{};
   Time now{};                                     // the database's clock when this was made
   std::chrono::steady_clock::time_point made_at;  // stands still if the core's thread hangs
@@ -148,6 +149,7 @@ class Runner {
   bool draining_ = false;
   bool finished_ = false;
   std::string database_error_;
+  std::string settle_error_;
   int take_over_failures_ = 0;
   Time retry_take_over_at_ = kNever;
   Time last_poll_{};
