@@ -1,0 +1,171 @@
+// How a relay begins and ends: exit codes, signals, a second relay, and what its pages say of secrets.
+#include <set>
+
+#include "integration/daemon_fixture.h"
+
+namespace outbox::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::size_t distinct(const std::vector<std::string>& ids) {
+  return std::set<std::string>(ids.begin(), ids.end()).size();
+}
+
+class DaemonRun : public DaemonTest {
+ protected:
+  void configure_events(const std::string& more = {}) {
+    configure(http_sink("events", stub_), "  - { sink: events }\n", more);
+  }
+  HttpStub stub_;
+};
+
+TEST_F(DaemonRun, OnceIsZeroWhenAllArrived) {
+  configure_events();
+  send("1");
+  send("2");
+  const Ran once = daemon_.run({"run", "--once"});
+  EXPECT_EQ(once.code, 0) << once.err;
+  EXPECT_EQ(stub_.request_count(), 2u);
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
+  EXPECT_EQ(stub_.request_count(), 2u);
+}
+
+TEST_F(DaemonRun, OnceIsOneWhenSomethingIsDead) {
+  stub_.set_script([](const StubRequest& request) { return StubReply{request.body == "{}" ? 200 : 422}; });
+  configure_events();
+  const std::string good = send("1");
+  const std::string bad = send("2", "T", "[]");
+  const Ran once = daemon_.run({"run", "--once"});
+  EXPECT_EQ(once.code, 1) << once.err;
+  EXPECT_NE(once.err.find("outboxd: not everything was delivered"), std::string::npos) << once.err;
+  EXPECT_EQ(state_of(bad), "dead");
+  EXPECT_EQ(state_of(good), "");
+}
+
+TEST_F(DaemonRun, OnceAwaitsRetries) {
+  int failures = 0;
+  stub_.set_script(
+      [&](const StubRequest& request) { return StubReply{request.body == "[]" && ++failures <= 2 ? 500 : 200}; });
+  configure_events("retry: { base: 20ms, cap: 50ms }\nbreaker: { failures: 5, open: 50ms }\n");
+  send("1");
+  send("2", "T", "[]");
+  const Ran once = daemon_.run({"run", "--once"});
+  EXPECT_EQ(once.code, 0) << once.err;
+  EXPECT_EQ(stub_.request_count(), 4u) << once.err << daemon_.run({"status"}).out;
+}
+
+TEST_F(DaemonRun, OnceDoesNotCountWhatIsNotDueYet) {
+  configure_events();
+  send("1");
+  database_->execute("select outbox_send('order', '2', 'T', '{}', not_before => now() + interval '1 hour')");
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
+  EXPECT_EQ(stub_.request_count(), 1u);
+  EXPECT_EQ(count("waiting"), "1");
+}
+
+TEST_F(DaemonRun, OnceBesideALivingRelayIsThreeAndNamesIt) {
+  configure_events();
+  auto relay = daemon_.start();
+  const int port = admin_port(*relay);
+  ASSERT_TRUE(eventually(30s, [&] { return get(port, "/readyz").status == 200; })) << relay->standard_error();
+  ASSERT_TRUE(eventually(30s, [&] { return database_->value("select count(*) from outbox_relay") == "1"; }));
+  const Ran once = daemon_.run({"run", "--once"});
+  EXPECT_EQ(once.code, 3) << once.err;
+  EXPECT_NE(once.err.find(":" + std::to_string(relay->pid()) + " is at work"), std::string::npos) << once.err;
+  send("1");
+  EXPECT_TRUE(stub_.wait_for_requests(1)) << relay->standard_error();
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);  // it has said that it stopped
+}
+
+TEST_F(DaemonRun, TheLaterRelayTakesOverAndTheFirstEnds) {
+  configure_events();
+  auto first = daemon_.start();
+  send("1");
+  ASSERT_TRUE(stub_.wait_for_requests(1)) << first->standard_error();
+  auto second = daemon_.start();
+  const int port = admin_port(*second);
+  ASSERT_TRUE(eventually(30s, [&] { return get(port, "/readyz").status == 200; })) << second->standard_error();
+  for (int i = 0; i < 50; ++i) send(std::to_string(i % 5));
+  const auto ended = first->wait(30s);
+  ASSERT_TRUE(ended) << first->standard_error();
+  EXPECT_EQ(ended->code, 3);
+  EXPECT_NE(first->standard_error().find("\noutboxd: another relay has taken over"), std::string::npos)
+      << first->standard_error();
+  ASSERT_TRUE(eventually(30s, [&] { return ids_of(stub_.requests()).size() >= 51; })) << second->standard_error();
+  EXPECT_EQ(stop(*second), 0) << second->standard_error();
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
+}
+
+// As B233: what is in flight is awaited; a second SIGTERM changes nothing.
+TEST_F(DaemonRun, SigtermDrainsWhatIsInFlight) {
+  stub_.set_script([](const StubRequest&) { return StubReply{.delay = 300ms}; });
+  configure(http_sink("events", stub_, ", concurrency: 4"), "  - { sink: events }\n");
+  for (int i = 0; i < 20; ++i) send(std::to_string(i));
+  auto relay = daemon_.start();
+  ASSERT_TRUE(stub_.wait_for_requests(1)) << relay->standard_error();
+  relay->terminate();
+  ASSERT_TRUE(eventually(30s, [&] { return relay->standard_error().find("stopping") != std::string::npos; }));
+  relay->terminate();
+  const auto ended = relay->wait(30s);
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(ended->succeeded()) << relay->standard_error();
+  // The next one finds everything settled that was answered, and repeats nothing.
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
+  EXPECT_EQ(distinct(ids_of(stub_.requests())), 20u);
+  EXPECT_EQ(stub_.request_count(), 20u);
+}
+
+TEST_F(DaemonRun, TheDrainTimeOutEndsTheWait) {
+  stub_.set_script([](const StubRequest&) { return StubReply{.delay = 300ms}; });
+  configure(http_sink("events", stub_, ", concurrency: 4"), "  - { sink: events }\n", "drain_timeout: 1s\n");
+  for (int i = 0; i < 200; ++i) send(std::to_string(i));
+  auto relay = daemon_.start();
+  ASSERT_TRUE(stub_.wait_for_requests(8)) << relay->standard_error();
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  EXPECT_LT(stub_.request_count(), 200u);
+  // Only what was cut off in the middle is sent again.
+  stub_.set_script([](const StubRequest&) { return StubReply{}; });
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
+  EXPECT_EQ(distinct(ids_of(stub_.requests())), 200u);
+  EXPECT_LE(stub_.request_count(), 204u);
+}
+
+// B223, of the running relay: log at debug, pages, and what stands in the database.
+TEST_F(DaemonRun, NoSecretInLogPagesOrTables) {
+  stub_.set_script([](const StubRequest&) { return StubReply{401}; });
+  std::string url = database_->url();
+  url.insert(url.find('@'), ":pw_SECRET9");
+  const Daemon::Environment environment{
+      {"DB", url}, {"TOKEN", "Bearer tok_ABC"}, {"SIGNING", "whsec_VEVTVFNFQ1JFVDEyMzQ1Njc4OTBhYmNk"}};
+  configure(http_sink("events", stub_), "  - { sink: events }\n");
+  daemon_.configure("database: \"${DB}\"\nlog: { level: debug }\nadmin: { listen: \"127.0.0.1:0\" }\nsinks:\n" +
+                    http_sink("events", stub_,
+                              ", headers: { Authorization: \"${TOKEN}\" }, sign: { scheme: standard-webhooks, secret: "
+                              "\"${SIGNING}\" }") +
+                    "routes:\n  - { sink: events }\n");
+  send("1");
+  auto relay = daemon_.start({}, environment);
+  const int port = admin_port(*relay);
+  ASSERT_TRUE(stub_.wait_for_requests(1)) << relay->standard_error();
+  EXPECT_EQ(stub_.requests()[0].header("authorization"), "Bearer tok_ABC");
+  Page page;
+  ASSERT_TRUE(eventually(30s, [&] { return (page = get(port, "/readyz")).body.find("401") != std::string::npos; }))
+      << page.body;
+  std::string all = page.body + get(port, "/metrics").body + get(port, "/healthz").body;
+  const Ran status = daemon_.run({"status"}, environment);
+  EXPECT_EQ(status.code, 0) << status.err;
+  all += status.out + status.err + daemon_.run({"status", "--json"}, environment).out;
+  stop(*relay);
+  all += relay->standard_error() + relay->standard_output();
+  for (const char* table : {"outbox_delivery", "outbox_position", "outbox_relay", "outbox_meta"}) {
+    all += database_->value(std::string("select coalesce(string_agg(t::text, ' '), '') from ") + table + " t");
+  }
+  for (const char* secret : {"SECRET9", "tok_ABC", "VEVTVFNFQ1", "TESTSECRET"}) {
+    EXPECT_EQ(all.find(secret), std::string::npos) << secret << " in " << all;
+  }
+}
+
+}  // namespace
+}  // namespace outbox::test
