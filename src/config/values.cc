@@ -63,7 +63,8 @@ Values parse_values(OptionTable table, const std::map<std::string, std::string>&
     if (!value) throw std::invalid_argument(std::string(option.name) + ": " + value.failure().what);
     values.set(option.name, std::move(*value));
   }
-  for (const auto& [name, text] : texts) {
+  for (const auto& given : texts) {
+    const std::string& name = given.first;
     const bool known = std::any_of(table.begin(), table.end(), [&](const Option& each) { return each.name == name; });
     if (!known) throw std::invalid_argument(name + " is not an option");
   }
