@@ -142,6 +142,7 @@ void Core::State::settled(const Result<void>& result, Time now) {
     }
     for (const Park& park : sent_.parks) {
       Side* side = side_of(park.sink);
+      side->parked_since_due = true;  // what was asked before this was written does not count it
       if (park.state == DeliveryState::waiting) side->due_at = std::min(side->due_at, park.next_attempt);
     }
     sent_ = {};
