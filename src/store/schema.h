@@ -1,5 +1,5 @@
-// Creating and upgrading our tables (`outboxd init`). Migrations are the numbered files of sql/<database>/, up and down,
-// readable and runnable by hand; they are compiled into the binary.
+// Creating and upgrading our tables (`outboxd init`). Migrations are the numbered files of sql/<database>/, up and
+// down, readable and runnable by hand; they are compiled into the binary.
 //
 // store/postgres and store/sqlite implement these two functions each, in their own header, with these values.
 #pragma once

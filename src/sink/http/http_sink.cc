@@ -109,8 +109,8 @@ class HttpSink : public Sink {
 
 Result<std::unique_ptr<Sink>> create(std::string_view, const config::Values& values) {
   // Once per process, before any other thread uses libcurl; later calls only count.
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (ready != CURLE_OK) return Failure{FailureKind::local, "libcurl cannot be initialised on this machine"};
+  static const CURLcode kReady = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (kReady != CURLE_OK) return Failure{FailureKind::local, "libcurl cannot be initialised on this machine"};
   auto options = http::read_options(values);
   if (!options) return options.failure();
   return std::unique_ptr<Sink>(std::make_unique<HttpSink>(*std::move(options)));

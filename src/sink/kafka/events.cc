@@ -57,7 +57,7 @@ void Pipeline::run() {
     event.reset();  // before its producer
     check(*producer);
   }
-  const Outcome closed = unknown("closed", "the sink was closed before the broker confirmed");
+  Outcome closed = unknown("closed", "the sink was closed before the broker confirmed");
   abandon(closed, [&](const Held&) { return closed; });
   deliver();
 }

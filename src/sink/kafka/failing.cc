@@ -81,7 +81,7 @@ void Pipeline::check_silence(Clock::time_point now) {
 }
 
 void Pipeline::give_up_client(std::string reason, std::string detail) {
-  const Outcome outcome = client_dead(std::move(reason), std::move(detail));
+  Outcome outcome = client_dead(std::move(reason), std::move(detail));
   const std::size_t count = abandon(outcome, [&](const Held&) { return outcome; });
   log::warn("kafka client given up", {{"sink", settings_.sink},
                                       {"reason", outcome.reason},
@@ -102,7 +102,7 @@ void Pipeline::give_up_topics(const std::vector<const Topic*>& stalled) {
 }
 
 void Pipeline::go_down(std::string reason, std::string detail) {
-  const Outcome outcome = busy(Scope::sink, std::move(reason), std::move(detail));
+  Outcome outcome = busy(Scope::sink, std::move(reason), std::move(detail));
   const std::size_t count = abandon(outcome, [&](const Held&) { return outcome; });
   log::warn("kafka is down", {{"sink", settings_.sink},
                               {"reason", outcome.reason},

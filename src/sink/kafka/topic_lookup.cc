@@ -61,7 +61,7 @@ std::size_t ask_limit(rd_kafka_t* client, const std::string& topic) {
 }  // namespace
 
 TopicLookup::TopicLookup(Answer answer, std::chrono::milliseconds patience)
-    : answer_(std::move(answer)), patience_(patience), thread_([this](std::stop_token stop) { run(stop); }) {}
+    : answer_(std::move(answer)), patience_(patience), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 TopicLookup::~TopicLookup() {
   thread_.request_stop();

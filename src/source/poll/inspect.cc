@@ -24,6 +24,7 @@ Result<TableShape> inspect_postgres_table(const std::string& url, const TableMap
                                              ": run `outboxd init`, or name the table in outbox.table"};
   }
   std::vector<TableColumn> columns;
+  columns.reserve(static_cast<std::size_t>(rows->size()));
   for (int i = 0; i < rows->size(); ++i) {
     columns.push_back({rows->text(i, 0), rows->text(i, 1), rows->flag(i, 2), rows->flag(i, 3)});
   }

@@ -102,8 +102,8 @@ Result<void> check_words(const TableMapping& mapping) {
       return invalid(mapping, "constants." + name +
                                   ": only aggregate_type, aggregate_id, type and schema_version can be constant");
     }
-    if (name == "schema_version" && (value.empty() || value.size() > 9 ||
-                                     value.find_first_not_of("0123456789") != std::string::npos)) {
+    if (name == "schema_version" &&
+        (value.empty() || value.size() > 9 || value.find_first_not_of("0123456789") != std::string::npos)) {
       return invalid(mapping, "constants.schema_version: " + value + " is not a number");
     }
     const auto mapped = mapping.columns.find(name);

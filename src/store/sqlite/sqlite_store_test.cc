@@ -60,7 +60,7 @@ class SqliteStore : public testing::Test {
     return park;
   }
 
-  void settle(const FeedState& state, SettleBatch batch, const Feed& feed = kFeed) {
+  void settle(const FeedState& state, const SettleBatch& batch, const Feed& feed = kFeed) {
     const auto done = store_->settle(feed, state.epoch, batch);
     ASSERT_TRUE(done) << done.failure().what;
   }
@@ -328,6 +328,7 @@ TEST(SqliteSchema, IsMadeOnceEvenByTwoAtOnce) {
   std::vector<Result<InitReport>> reports(2, Failure{});
   {
     std::vector<std::jthread> both;
+    both.reserve(reports.size());
     for (auto& report : reports) both.emplace_back([&] { report = init_sqlite(file, {}); });
   }
   for (const auto& report : reports) ASSERT_TRUE(report) << report.failure().what;
