@@ -228,7 +228,7 @@ std::vector<SinkView> Core::State::view() const {
     view.last_error = side->last_error;
     view.last_delivery = side->last_delivery;
     if (!running_) {
-      view.held_because = "the database is out of reach";
+      view.held_because = restart_outstanding_ ? "the database is out of reach" : "starting";
     } else if (at_cap(*side)) {
       view.held_because = "parked deliveries are at their cap";
     } else if (side->out.client_down) {
