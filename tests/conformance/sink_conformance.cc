@@ -19,6 +19,13 @@ std::vector<std::string> ids(const std::vector<RecordPtr>& records) {
   return all;
 }
 
+// A sanitizer's allocator keeps what is freed, and shadows the rest: then the size of the process says nothing of ours.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSizeTells = false;
+#else
+constexpr bool kSizeTells = true;
+#endif
+
 std::size_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   std::size_t total = 0;
@@ -286,8 +293,9 @@ TEST_P(SinkConformance, MemoryDoesNotGrowWithTheMessages) {
   }
   EXPECT_TRUE(pump.violations().empty());
   EXPECT_EQ(pump.delivered(), sent);
-  const std::size_t now = resident_bytes();
-  EXPECT_LT(now, warm + bench_->memory_growth()) << "from " << warm << " bytes";
+  if (kSizeTells) {
+    EXPECT_LT(resident_bytes(), warm + bench_->memory_growth()) << "from " << warm << " bytes";
+  }
 }
 
 }  // namespace outbox::test
