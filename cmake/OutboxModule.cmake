@@ -12,6 +12,9 @@ function(outbox_module name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(TRANSFORM ARG_DEPENDS PREPEND outbox_)
+  if(name MATCHES "^sink_")
+    set_property(GLOBAL APPEND PROPERTY OUTBOX_SINKS outbox_${name})  # what the daemon links: src/app
+  endif()
 
   set(target outbox_${name})
   if(sources)

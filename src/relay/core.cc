@@ -161,10 +161,10 @@ void Core::State::settled(const Result<void>& result, Time now) {
 void Core::State::completed(std::size_t sink, std::vector<Completion> completions, Time now) {
   now_ = std::max(now_, now);
   Side& side = *sides_[sink];
-  for (Completion& each : completions) {
+  for (const Completion& each : completions) {
     if (each.outcome.verdict == Verdict::client_dead) side.out.client_down = true;
     Delivery* delivery = side.out.find(each.id);
-    if (delivery != nullptr) outcome(side, *delivery, std::move(each.outcome));
+    if (delivery != nullptr) outcome(side, *delivery, each.outcome);
   }
   // What has not come back yet comes back at the latest while the client is reopened.
   if (side.out.client_down && side.reopen_at == kNever && !side.reopen_outstanding) {

@@ -126,8 +126,8 @@ class Core {
 
   // Publishes nothing more; waits for the outcomes of what is in flight, settles, finishes. Twice is fine.
   void stop(Time now);
-  // --once: reads until a page comes back empty, awaits what is waiting (but not what is not due yet), and finishes; a
-  // sink whose breaker opens is given up.
+  // --once: reads until a page comes back that is not full, awaits what is waiting (but not what is not due yet), and
+  // finishes; a sink whose breaker opens is given up.
   void drain(Time now);
 
   Commands take();

@@ -13,7 +13,7 @@ constexpr Duration kClosedPause{1s};
 
 }  // namespace
 
-void Core::State::outcome(Side& side, Delivery& delivery, Outcome outcome) {
+void Core::State::outcome(Side& side, Delivery& delivery, const Outcome& outcome) {
   Line& line = *delivery.line;
   side.out.landed(delivery);
   if (side.out.cautious > 0 && outcome.verdict != Verdict::client_dead) --side.out.cautious;

@@ -79,7 +79,7 @@ class Core::State {
   bool die_if_too_large(Side& side, Delivery& delivery);
 
   // core_outcomes.cc
-  void outcome(Side& side, Delivery& delivery, Outcome outcome);
+  void outcome(Side& side, Delivery& delivery, const Outcome& outcome);
   void on_delivered(Side& side, Delivery& delivery);
   void on_unknown(Side& side, Delivery& delivery, const Outcome& outcome);
   void on_client_dead(Side& side, Delivery& delivery, const Outcome& outcome);

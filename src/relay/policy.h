@@ -13,8 +13,8 @@
 
 namespace outbox {
 
-// Capped exponential backoff with full jitter: uniform in (0, min(cap, base · 2^(attempt-1))], never below `floor`.
-// Saturates: any attempt number is fine. Source: Brooker, "Exponential Backoff And Jitter".
+// Capped exponential backoff with full jitter: uniform in (0, min(cap, base · 2^(attempt-1))], never below
+// kBackoffFloor. Saturates: any attempt number is fine. Source: Brooker, "Exponential Backoff And Jitter".
 struct RetryPolicy {
   Duration base{1s};
   Duration cap{30s};

@@ -96,7 +96,7 @@ steady_clock::time_point Runner::steady(Time time) const {
   return steady_clock::time_point((time - clock_offset_).time_since_epoch());
 }
 
-// The offset only ever moves to the database's side of what is known; the core itself never lets time run backwards.
+// Set anew at each answer; the core itself never lets time run backwards.
 void Runner::set_clock(Time database_now) { clock_offset_ = database_now - steady_now(); }
 
 void Runner::run(const std::stop_token&) {

@@ -1,11 +1,10 @@
 // Runner: carries out the commands of one Core with real parts. It owns the threads of one feed: the core's, the
 // source's and the store's; the sinks bring their own. All policy is the core's.
 //
-// Life: construct, start(), then stop() or drain(), then wait(). Stopping before starting, and stopping twice, are
-// fine. Thread: any; the destructor stops and waits.
+// Life: construct, start(), then stop() or drain(), then wait_until(). Stopping before starting, and stopping twice,
+// are fine. Thread: any; the destructor stops and waits.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <variant>
@@ -39,7 +38,6 @@ struct RunnerOptions {
   std::string relay;            // this process's name, for take-over and heartbeats
   Duration drain_timeout{10s};  // stop(): how long what is in flight may take
   std::uint64_t seed = 1;
-  // Failures of the first take-over that no waiting mends (refused, invalid) end the runner.
 };
 
 // What a feed does now. `reading`: the database answers and its feed is taken over.
@@ -63,7 +61,8 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Fails if a sink cannot be opened; nothing runs then.
+  // Fails if a sink cannot be opened; nothing runs then. Later, a first take-over that fails for what no waiting mends
+  // (refused, invalid) ends the runner `failed`.
   Result<void> start();
   // Publishes nothing more, waits up to drain_timeout for what is in flight, settles, ends.
   void stop();
