@@ -158,7 +158,7 @@ void Core::State::settled(const Result<void>& result, Time now) {
   decide();
 }
 
-void Core::State::completed(std::size_t sink, std::vector<Completion> completions, Time now) {
+void Core::State::completed(std::size_t sink, const std::vector<Completion>& completions, Time now) {
   now_ = std::max(now_, now);
   Side& side = *sides_[sink];
   for (const Completion& each : completions) {
@@ -252,8 +252,8 @@ void Core::due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>
   state_->due(std::move(runs), parking, now);
 }
 void Core::settled(const Result<void>& result, Time now) { state_->settled(result, now); }
-void Core::completed(std::size_t sink, std::vector<Completion> completions, Time now) {
-  state_->completed(sink, std::move(completions), now);
+void Core::completed(std::size_t sink, const std::vector<Completion>& completions, Time now) {
+  state_->completed(sink, completions, now);
 }
 void Core::reopened(std::size_t sink, const Result<void>& result, Time now) { state_->reopened(sink, result, now); }
 

@@ -120,7 +120,7 @@ class Core {
   void facts(Result<PageFacts> facts, Time now);
   void due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, Time now);
   void settled(const Result<void>& result, Time now);
-  void completed(std::size_t sink, std::vector<Completion> completions, Time now);
+  void completed(std::size_t sink, const std::vector<Completion>& completions, Time now);
   void reopened(std::size_t sink, const Result<void>& result, Time now);
   void tick(Time now);
 

@@ -92,7 +92,7 @@ void Outbound::drop_idle_destinations() {
   });
 }
 
-Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, std::string destination_name) {
+Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, const std::string& destination_name) {
   std::uint32_t index = 0;
   if (free_.empty()) {
     index = static_cast<std::uint32_t>(slab_.size());

@@ -93,7 +93,7 @@ class Outbound {
 
   Line& line(const std::string& key);
   Line* find_line(const std::string& key);
-  Delivery& append(Line& line, RecordPtr record, const Route& route, std::string destination);
+  Delivery& append(Line& line, RecordPtr record, const Route& route, const std::string& destination);
   // Removes it from its line and forgets it.
   void remove(Delivery& delivery);
   // Null for an id of an earlier life, whose place in the window is given back.

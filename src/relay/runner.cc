@@ -190,7 +190,7 @@ void Runner::on(Completed& event) {
                "a delivery did not succeed",
                {{"sink", sink}, {"reason", each.outcome.reason}, {"detail", each.outcome.detail}});
   }
-  core_->completed(event.sink, std::move(event.completions), now());
+  core_->completed(event.sink, event.completions, now());
 }
 
 void Runner::on(Reopened& event) { core_->reopened(event.sink, event.result, now()); }

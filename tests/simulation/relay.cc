@@ -164,9 +164,7 @@ std::string Relay::state() const {
 }
 
 void Relay::completed(std::size_t sink, std::vector<Completion> completions) {
-  event([this, sink, completions = std::move(completions)]() mutable {
-    core_->completed(sink, std::move(completions), world_.loop.now());
-  });
+  event([this, sink, completions = std::move(completions)] { core_->completed(sink, completions, world_.loop.now()); });
 }
 
 void Relay::carry_out() {
