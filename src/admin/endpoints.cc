@@ -12,7 +12,7 @@ AdminResponse to_response(const HealthReport& report, std::string_view name) {
 
 }  // namespace
 
-AdminHandlers admin_endpoints(const Metrics& metrics, std::function<std::vector<FeedView>()> views) {
+AdminHandlers admin_endpoints(const Metrics& metrics, const std::function<std::vector<FeedView>()>& views) {
   AdminHandlers handlers;
   handlers["/metrics"] = [&metrics](const AdminRequest&) {
     return AdminResponse{200, "text/plain; version=0.0.4; charset=utf-8", metrics.text()};

@@ -11,6 +11,6 @@
 namespace outbox {
 
 // `views` is called for each request, from the server's thread; it and `metrics` outlive the server.
-AdminHandlers admin_endpoints(const Metrics& metrics, std::function<std::vector<FeedView>()> views);
+AdminHandlers admin_endpoints(const Metrics& metrics, const std::function<std::vector<FeedView>()>& views);
 
 }  // namespace outbox

@@ -114,6 +114,7 @@ void Core::State::due(Result<std::vector<ParkedRun>> runs, const Result<Store::P
     return;
   }
   side.parked = parking->counts;
+  side.next_due = parking->next_due;
   side.concerns_stream = parking->counts.concerns_stream || side.parked_since_due;
   side.parked_since_due = false;
   side.due_answered = true;
@@ -235,6 +236,8 @@ std::vector<SinkView> Core::State::view() const {
       view.held_because = "the client is being rebuilt";
     } else if (view.breaker != BreakerState::closed) {
       view.held_because = "the breaker is " + std::string(to_string(view.breaker)) + ": " + side->breaker_reason;
+    } else if (side->out.breaker().closed_until() > now_) {
+      view.held_because = "the far side asked to wait: " + side->breaker_reason;
     }
     views.push_back(std::move(view));
   }

@@ -199,7 +199,9 @@ bool Core::State::drained() const {
   return std::all_of(sides_.begin(), sides_.end(), [&](const auto& side) {
     if (!side->due_answered || side->parked_since_due) return false;
     if (side->out.breaker().state_at(now_) != BreakerState::closed) return true;
-    return side->out.in_flight() == 0 && side->out.size() == 0 && side->parked.waiting <= side->parked.not_due;
+    // What waits behind a dead letter that holds its key is never due.
+    const bool awaited = side->parked.waiting > side->parked.not_due && side->next_due != kNever;
+    return side->out.in_flight() == 0 && side->out.size() == 0 && !awaited;
   });
 }
 

@@ -32,6 +32,7 @@ class Core::State {
     bool concerns_stream = true;    // ask facts of each page
     bool parked_since_due = false;  // something was parked while a due was outstanding
     Time due_at{};                  // when to ask for due deliveries again
+    Time next_due = kNever;         // of the last answer: when the next waiting delivery is due
     bool due_answered = false;
 
     int deaths = 0;  // of the client, in a row

@@ -393,6 +393,23 @@ TEST_F(CoreTest, DrainGivesUpASinkThatIsDown) {
   EXPECT_TRUE(finished) << "although a probe is in flight that may never come back";
 }
 
+TEST_F(CoreTest, DrainDoesNotAwaitWhatADeadLetterHolds) {
+  counts.waiting = 1;
+  counts.dead = 1;
+  start();
+  core->drain(now);
+  pass(1s);
+  EXPECT_TRUE(finished);
+}
+
+TEST_F(CoreTest, AFarSideThatAsksToWaitIsSaidToHold) {
+  row("a");
+  start();
+  answer(busy(Scope::destination, "http_429", "status 429", Duration(60s)));
+  EXPECT_EQ(core->view()[0].held_because, "the far side asked to wait: http_429: status 429");
+  EXPECT_TRUE(in_flight.empty());
+}
+
 TEST_F(CoreTest, WhatNoRouteMatchesIsDead) {
   routes[0].aggregate_type = "invoice";
   row("a");

@@ -3,9 +3,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <system_error>
 
 #include "app/commands/commands.h"
 #include "app/enqueue_once.h"
@@ -31,6 +33,10 @@ Result<std::string> read_payload(const SendFlags& flags) {
     return Failure{FailureKind::invalid, "send: no payload; give --payload JSON or --payload-file FILE"};
   }
   if (*flags.payload_file == "-") return read_all(std::cin, "standard input");
+  std::error_code unknown;
+  if (std::filesystem::is_directory(*flags.payload_file, unknown)) {
+    return Failure{FailureKind::invalid, *flags.payload_file + ": is a folder; --payload-file takes a file, or -"};
+  }
   std::ifstream file(*flags.payload_file, std::ios::binary);
   if (!file) return Failure{FailureKind::invalid, fmt::format("{}: {}", *flags.payload_file, std::strerror(errno))};
   return read_all(file, *flags.payload_file);
