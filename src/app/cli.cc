@@ -182,12 +182,12 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   const CLI::App* command = app.get_subcommands().front();
   const std::string name = command->get_name();
   if (name == "run") return std::move(parsed.run);
-  if (name == "demo") return std::move(parsed.demo);
+  if (name == "demo") return parsed.demo;
   if (name == "init") return std::move(parsed.init);
   if (name == "send") return std::move(parsed.send);
   if (name == "status") return std::move(parsed.status);
   if (name == "prune") return std::move(parsed.prune);
-  if (name == "version") return std::move(parsed.version);
+  if (name == "version") return parsed.version;
   const std::string of_config = command->get_subcommands().front()->get_name();
   if (of_config == "doc") return ConfigDocFlags{};
   if (of_config == "schema") return ConfigSchemaFlags{};

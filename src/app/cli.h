@@ -13,12 +13,10 @@
 namespace outbox::app {
 
 // Interface: "Exit codes".
-enum ExitCode : int {
-  kDone = 0,
-  kAnswerIsNo = 1,
-  kUsage = 2,       // usage or configuration
-  kOutOfReach = 3,  // database or sink
-};
+inline constexpr int kDone = 0;
+inline constexpr int kAnswerIsNo = 1;
+inline constexpr int kUsage = 2;       // usage or configuration
+inline constexpr int kOutOfReach = 3;  // database or sink
 
 struct ConfigFlags {
   std::optional<std::string> file;  // --config

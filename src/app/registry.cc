@@ -9,13 +9,13 @@
 namespace outbox::app {
 
 std::span<const SinkType> sink_types() {
-  static const std::vector<SinkType> types{
+  static const std::vector<SinkType> kTypes{
       kafka_sink(),
       http_sink(),
       file_sink(),
       stdout_sink(),
   };
-  return types;
+  return kTypes;
 }
 
 namespace {
@@ -37,12 +37,12 @@ config::SinkKind to_kind(const SinkType& type) {
 }  // namespace
 
 std::span<const config::SinkKind> sink_kinds() {
-  static const std::vector<config::SinkKind> kinds = [] {
+  static const std::vector<config::SinkKind> kKinds = [] {
     std::vector<config::SinkKind> made;
     for (const SinkType& type : sink_types()) made.push_back(to_kind(type));
     return made;
   }();
-  return kinds;
+  return kKinds;
 }
 
 const SinkType& sink_type(const std::string& name) {
