@@ -24,7 +24,7 @@ class Core::State {
   State(CoreOptions options, std::shared_ptr<const Router> router, std::uint64_t seed);
 
   struct Side {  // one sink of the feed
-    Side(const CoreSink& sink, bool single) : options(sink), out(sink.name, sink.capabilities, sink.breaker, single) {}
+    Side(const CoreSink& sink, bool single) : options(sink), out(sink.capabilities, sink.breaker, single) {}
     CoreSink options;
     Outbound out;
 

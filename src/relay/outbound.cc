@@ -23,9 +23,8 @@ bool Line::has_stream() const {
   return std::any_of(deliveries.begin(), deliveries.end(), [](const Delivery* each) { return !each->parked(); });
 }
 
-Outbound::Outbound(std::string name, Capabilities capabilities, BreakerPolicy breaker, bool single_destination)
-    : name_(std::move(name)),
-      capabilities_(capabilities),
+Outbound::Outbound(Capabilities capabilities, BreakerPolicy breaker, bool single_destination)
+    : capabilities_(capabilities),
       breaker_policy_(breaker),
       single_destination_(single_destination),
       breaker_(breaker) {}

@@ -86,7 +86,7 @@ struct Line : LineState {
 
 class Outbound {
  public:
-  Outbound(std::string name, Capabilities capabilities, BreakerPolicy breaker, bool single_destination);
+  Outbound(Capabilities capabilities, BreakerPolicy breaker, bool single_destination);
 
   // Starts over. What is in flight is forgotten but for its place in the sink's window.
   void restart();
@@ -115,11 +115,8 @@ class Outbound {
 
   Time next_wake(Time now) const;
 
-  const std::string& name() const { return name_; }
-  const Capabilities& capabilities() const { return capabilities_; }
   Breaker& breaker() { return breaker_; }
   const Breaker& breaker() const { return breaker_; }
-  bool single_destination() const { return single_destination_; }
   std::size_t in_flight() const { return in_flight_ + strays_.size(); }
   std::size_t size() const { return size_; }
   // True if the first of some key was never handed over: it can still probe.
@@ -146,7 +143,6 @@ class Outbound {
   void list_if_idle(Line& line);
   Publication depart(Delivery& delivery, Time now);
 
-  std::string name_;
   Capabilities capabilities_;
   BreakerPolicy breaker_policy_;
   bool single_destination_;
