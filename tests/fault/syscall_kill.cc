@@ -28,12 +28,13 @@ SyscallKill::SyscallKill(ChildProcess& victim, const std::string& thread, const 
   std::string id;
   eventually(20s, [&] { return !(id = thread_of(victim_.pid(), thread)).empty(); });
   if (id.empty()) throw std::runtime_error("there is no thread '" + thread + "': " + victim.standard_error());
+  const auto attached = [&] { return tracer_->standard_error().find("attached") != std::string::npos; };
   tracer_ = std::make_unique<ChildProcess>(
       std::vector<std::string>{"strace", "-p", id, "-o", folder_.file("calls"), "-s", "60", "-e", "trace=" + call, "-e",
                                "inject=" + call + ":signal=SIGKILL:when=" + std::to_string(nth)});
-  const bool attached = eventually(
-      20s, [&] { return tracer_->standard_error().find("attached") != std::string::npos || !tracer_->running(); });
-  if (!attached || !tracer_->running()) throw std::runtime_error("strace: " + tracer_->standard_error());
+  // The call may come, and end both, before this sees that it was attached.
+  eventually(20s, [&] { return attached() || !tracer_->running(); });
+  if (!attached()) throw std::runtime_error("strace: " + tracer_->standard_error());
 }
 
 bool SyscallKill::happened(std::chrono::milliseconds deadline) {
