@@ -55,8 +55,8 @@ void Core::State::release_front() {
   if (!front) return;
   for (auto& side : sides_) {
     Line* line = side->out.find_line(front->key);
-    if (line == nullptr || line->deliveries.empty()) continue;
-    Delivery& head = *line->deliveries.front();
+    if (line == nullptr || line->empty()) continue;
+    Delivery& head = *line->first;
     if (head.record != front || head.state != DeliveryState::claimed || head.uncharged == 0) continue;
     const Time closed_until = head.destination->breaker->closed_until();
     const bool is_closed = head.destination->breaker->state_at(now_) != BreakerState::closed;

@@ -88,8 +88,7 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
   const bool not_due = record->not_before && *record->not_before > now_;
   if (not_due && broken(Variant::not_due_blocks_key)) {
     std::optional<std::string> address = expand(route, *record);
-    Delivery& delivery = side.out.append(line, record, route, *address);
-    delivery.ordinal = ordinal;
+    Delivery& delivery = side.out.append(line, record, route, *address, ordinal);
     delivery.retry_at = *record->not_before;
     side.out.wake(line);
     return;
@@ -113,8 +112,7 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
     }
   }
   std::optional<std::string> address = expand(route, *record);
-  Delivery& delivery = side.out.append(line, record, route, address.value_or(std::string()));
-  delivery.ordinal = ordinal;
+  Delivery& delivery = side.out.append(line, record, route, address.value_or(std::string()), ordinal);
   if (!address) {
     die(side, delivery, "bad_address", "the route's address '" + route.address + "' names an unknown field");
   } else if (!die_if_too_large(side, delivery)) {
@@ -161,8 +159,7 @@ bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
     return true;
   }
   const auto seen = side.successes_seen.find(parked.record->id);
-  Delivery& delivery = side.out.append(line, std::move(parked.record), *route, *address);
-  delivery.row = parked.row;
+  Delivery& delivery = side.out.append_parked(line, std::move(parked.record), *route, *address, parked.row);
   delivery.attempts = parked.attempts;
   if (seen != side.successes_seen.end()) {
     delivery.successes_seen = seen->second;

@@ -24,6 +24,7 @@ void Core::State::outcome(Side& side, Delivery& delivery, const Outcome& outcome
     case Verdict::unknown: on_unknown(side, delivery, outcome); break;
     case Verdict::rejected:
       release_probe(side, delivery);
+      ++delivery.attempts;
       die(side, delivery, outcome.reason, outcome.detail);
       break;
     case Verdict::busy:
@@ -56,10 +57,7 @@ void Core::State::on_delivered(Side& side, Delivery& delivery) {
   side.out.breaker().succeeded();
   delivery.destination->failed_probe_key.clear();
   ++delivery.destination->successes;
-  const auto index = static_cast<std::size_t>(
-      std::find_if(sides_.begin(), sides_.end(), [&](const auto& each) { return each.get() == &side; }) -
-      sides_.begin());
-  commands_.confirmed.push_back({index, now_ - delivery.record->created_at, now_ - delivery.published_at});
+  commands_.confirmed.push_back({side.index, now_ - delivery.record->created_at, now_ - delivery.published_at});
   if (delivery.parked()) {
     ParkedUpdate update;
     update.row = delivery.row;
@@ -114,7 +112,7 @@ void Core::State::charge(Side& side, Delivery& delivery, const Outcome& outcome)
   ++side.retried;
   Duration pause = std::max(outcome.after, full_jitter(retry.base, retry.cap, delivery.attempts, random_));
   if (broken(Variant::retry_without_backoff)) pause = Duration(0);
-  if (!delivery.parked() && delivery.line->deliveries.front() != &delivery) {
+  if (!delivery.parked() && delivery.line->first != &delivery) {
     // What stands before it in its key is not decided: parked now, it would get its order number before that one.
     delivery.retry_at = now_ + pause;
     side.out.reclaim(delivery);
@@ -226,8 +224,8 @@ void Core::State::add_update(const Side& side, const std::string& key, ParkedUpd
 // What came from the side table is simply let go: its row is still there.
 void Core::State::retreat(Side& side, Line& line) {
   line.retreating = false;
-  const std::deque<Delivery*> followers = line.deliveries;
-  for (Delivery* follower : followers) {
+  while (!line.empty()) {
+    Delivery* follower = line.first;
     remember_successes(side, *follower);
     if (!follower->parked()) {
       Park park;

@@ -24,7 +24,9 @@ class Core::State {
   State(CoreOptions options, std::shared_ptr<const Router> router, std::uint64_t seed);
 
   struct Side {  // one sink of the feed
-    Side(const CoreSink& sink, bool single) : options(sink), out(sink.capabilities, sink.breaker, single) {}
+    Side(std::size_t place, const CoreSink& sink, bool single)
+        : index(place), options(sink), out(sink.capabilities, sink.breaker, single) {}
+    std::size_t index;  // in CoreOptions::sinks
     CoreSink options;
     Outbound out;
 

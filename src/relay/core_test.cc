@@ -165,6 +165,7 @@ TEST_F(CoreTest, RejectedIsDeadAtOnceAndItsKeyGoesOn) {
   answer(rejected("http_422", "no such customer"));
   ASSERT_EQ(parks().size(), 1u);
   EXPECT_EQ(parks()[0].state, DeliveryState::dead);
+  EXPECT_EQ(parks()[0].attempts, 1);
   EXPECT_EQ(parks()[0].reason, "http_422");
   EXPECT_EQ(parks()[0].owner, "billing");
   EXPECT_EQ(take_first(), "m-2");

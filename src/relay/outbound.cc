@@ -13,15 +13,36 @@ constexpr std::size_t kDestinationsMax = 1000;
 constexpr std::size_t kSpareLinesMax = 10'000;
 constexpr unsigned kIndexBits = 24;  // of a DeliveryId: the place in the slab; the rest is a serial number
 
+void unlink(Line& line, Delivery& delivery) {
+  (delivery.before != nullptr ? delivery.before->behind : line.first) = delivery.behind;
+  (delivery.behind != nullptr ? delivery.behind->before : line.last) = delivery.before;
+}
+
+void link_last(Line& line, Delivery& delivery) {
+  delivery.before = line.last;
+  delivery.behind = nullptr;
+  (line.last != nullptr ? line.last->behind : line.first) = &delivery;
+  line.last = &delivery;
+}
+
+void link_first(Line& line, Delivery& delivery) {
+  delivery.before = nullptr;
+  delivery.behind = line.first;
+  (line.first != nullptr ? line.first->before : line.last) = &delivery;
+  line.first = &delivery;
+}
+
+// The line goes on from this delivery, although some behind it were handed over already.
+void go_back_to(Line& line, Delivery& delivery) {
+  if (!delivery.is_ahead) return;
+  for (Delivery* each = &delivery; each != line.next; each = each->behind) {
+    each->is_ahead = false;
+    --line.ahead;
+  }
+  line.next = &delivery;
+}
+
 }  // namespace
-
-bool Line::has_parked() const {
-  return std::any_of(deliveries.begin(), deliveries.end(), [](const Delivery* each) { return each->parked(); });
-}
-
-bool Line::has_stream() const {
-  return std::any_of(deliveries.begin(), deliveries.end(), [](const Delivery* each) { return !each->parked(); });
-}
 
 Outbound::Outbound(Capabilities capabilities, BreakerPolicy breaker, bool single_destination)
     : capabilities_(capabilities),
@@ -91,7 +112,23 @@ void Outbound::drop_idle_destinations() {
   });
 }
 
-Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, const std::string& destination_name) {
+Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, const std::string& destination,
+                           Ordinal ordinal) {
+  Delivery& delivery = new_delivery(line, std::move(record), route, destination);
+  delivery.ordinal = ordinal;
+  return delivery;
+}
+
+Delivery& Outbound::append_parked(Line& line, RecordPtr record, const Route& route, const std::string& destination,
+                                  std::int64_t row) {
+  Delivery& delivery = new_delivery(line, std::move(record), route, destination);
+  delivery.row = row;
+  ++line.parked;
+  return delivery;
+}
+
+Delivery& Outbound::new_delivery(Line& line, RecordPtr record, const Route& route,
+                                 const std::string& destination_name) {
   std::uint32_t index = 0;
   if (free_.empty()) {
     index = static_cast<std::uint32_t>(slab_.size());
@@ -109,7 +146,9 @@ Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, con
   delivery.line = &line;
   delivery.destination = &destination(destination_name);
   ++delivery.destination->users;
-  line.deliveries.push_back(&delivery);
+  link_last(line, delivery);
+  if (line.next == nullptr) line.next = &delivery;
+  ++line.size;
   ++size_;
   return delivery;
 }
@@ -117,11 +156,11 @@ Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, con
 void Outbound::remove(Delivery& delivery) {
   OUTBOX_ASSERT(delivery.state != DeliveryState::in_flight);
   Line& line = *delivery.line;
-  const auto place = std::find(line.deliveries.begin(), line.deliveries.end(), &delivery);
-  OUTBOX_ASSERT(place != line.deliveries.end());
-  const auto index = static_cast<std::size_t>(place - line.deliveries.begin());
-  if (index < line.next) --line.next;
-  line.deliveries.erase(place);
+  if (line.next == &delivery) line.next = delivery.behind;
+  if (delivery.is_ahead) --line.ahead;
+  unlink(line, delivery);
+  --line.size;
+  if (delivery.parked()) --line.parked;
   --delivery.destination->users;
   --size_;
   free_.push_back(static_cast<std::uint32_t>(delivery.id & ((1u << kIndexBits) - 1)));
@@ -153,7 +192,7 @@ void Outbound::wake(Line& line) {
 }
 
 void Outbound::list_if_idle(Line& line) {
-  if (!line.deliveries.empty() || line.idle_listed) return;
+  if (!line.empty() || line.idle_listed) return;
   line.idle_listed = true;
   maybe_idle_.push_back(&line);
 }
@@ -162,7 +201,7 @@ void Outbound::sweep() {
   if (keep_lines_) return;
   for (Line* line : std::exchange(maybe_idle_, {})) {
     line->idle_listed = false;
-    if (!line->deliveries.empty() || line->parks_pending > 0 || line->deaths_pending > 0) continue;
+    if (!line->empty() || line->parks_pending > 0 || line->deaths_pending > 0) continue;
     if (line->in_ready) std::erase(ready_, line);
     if (line->delayed_until != Time{}) delayed_.erase({line->delayed_until, line});
     static_cast<LineState&>(*line) = {};
@@ -172,13 +211,13 @@ void Outbound::sweep() {
 }
 
 Delivery* Outbound::next_of(const Line& line) const {
-  if (line.retreating || line.deaths_pending > 0 || line.next >= line.deliveries.size()) return nullptr;
-  Delivery* delivery = line.deliveries[line.next];
+  if (line.retreating || line.deaths_pending > 0 || line.next == nullptr) return nullptr;
+  Delivery* delivery = line.next;
   const bool pipelines = capabilities_.pipelines_key && !delivery->route->dead_letter_holds_key;
   if (broken(Variant::no_key_gate)) return delivery;
   if (!pipelines && stray_keys_.contains(line.key)) return nullptr;
   // Pipelined or not, nothing that stands behind it may be in flight.
-  return line.in_flight == (pipelines ? line.next : 0) ? delivery : nullptr;
+  return line.in_flight == (pipelines ? line.ahead : 0) ? delivery : nullptr;
 }
 
 bool Outbound::room_for(const Record& record) const {
@@ -240,7 +279,7 @@ std::vector<Publication> Outbound::select(Time now, const std::function<void(Del
     if (!delivery->destination->breaker->admits(now)) {
       pop_ready();
       // Behind one that is in flight it waits for that one's outcome: parked now, it would overtake in the table.
-      if (line.next == 0) closed(*delivery);
+      if (line.next == line.first) closed(*delivery);
       continue;
     }
     if (!room_for(*delivery->record)) break;
@@ -265,7 +304,9 @@ Publication Outbound::depart(Delivery& delivery, Time now) {
   delivery.id = (++serial_ << kIndexBits) | (delivery.id & ((1u << kIndexBits) - 1));
   const bool first_in_key = delivery.line->in_flight == 0;
   ++delivery.line->in_flight;
-  ++delivery.line->next;
+  ++delivery.line->ahead;
+  delivery.is_ahead = true;
+  delivery.line->next = delivery.behind;
   ++in_flight_;
   in_flight_bytes_ += delivery.record->bytes();
   return {delivery.id, delivery.record, delivery.destination->name, delivery.attempts + delivery.uncharged + 1,
@@ -281,13 +322,13 @@ void Outbound::landed(Delivery& delivery) {
 
 void Outbound::reclaim(Delivery& delivery) {
   Line& line = *delivery.line;
-  const auto place = std::find(line.deliveries.begin(), line.deliveries.end(), &delivery);
-  line.next = std::min(line.next, static_cast<std::size_t>(place - line.deliveries.begin()));
   if (broken(Variant::client_death_reverses) && client_down) {
-    line.deliveries.erase(place);
-    line.deliveries.push_front(&delivery);
-    line.next = 0;
+    go_back_to(line, *line.first);
+    unlink(line, delivery);
+    link_first(line, delivery);
+    line.next = &delivery;
   }
+  go_back_to(line, delivery);
   wake(line);
 }
 
@@ -306,8 +347,8 @@ std::size_t Outbound::closed_destinations(Time now) const {
 
 bool Outbound::has_untried_key() const {
   return std::any_of(lines_.begin(), lines_.end(), [](const auto& each) {
-    const auto& deliveries = each.second.deliveries;
-    return !deliveries.empty() && deliveries.front()->published_at == Time{};
+    const Delivery* first = each.second.first;
+    return first != nullptr && first->published_at == Time{};
   });
 }
 

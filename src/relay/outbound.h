@@ -45,6 +45,8 @@ struct Delivery {
   RecordPtr record;
   DeliveryState state = DeliveryState::claimed;
   Line* line = nullptr;
+  Delivery* before = nullptr;  // its neighbours in the line
+  Delivery* behind = nullptr;
   Destination* destination = nullptr;
   const Route* route = nullptr;
   std::optional<Ordinal> ordinal;  // of the stream; absent: it was parked
@@ -56,6 +58,7 @@ struct Delivery {
   std::uint64_t successes_seen = 0;  // Destination::successes at its last try
   bool was_tried = false;
   bool is_probe = false;
+  bool is_ahead = false;    // stands before Line::next
   bool sent_alone = false;  // with nothing else in flight, after its client had died
 
   bool parked() const { return !ordinal.has_value(); }
@@ -63,8 +66,13 @@ struct Delivery {
 
 // What a line is besides its deliveries; all at their defaults once it holds none and means nothing any more.
 struct LineState {
+  std::size_t size = 0;
+  std::size_t parked = 0;  // of them, those that came from the side table
   std::size_t in_flight = 0;
-  std::size_t next = 0;            // index of the first that is not in flight
+  Delivery* first = nullptr;
+  Delivery* last = nullptr;
+  Delivery* next = nullptr;        // the line goes on from here: the first that was not handed over, or that came back
+  std::size_t ahead = 0;           // how many stand before `next`; all of them are in flight
   std::size_t parks_pending = 0;   // parked by us, not yet confirmed by the store
   std::size_t deaths_pending = 0;  // dead by our decision, not yet confirmed by the store
   bool rows_behind = false;        // the side table may hold waiting deliveries of the key that are not in the line
@@ -74,13 +82,14 @@ struct LineState {
   Time delayed_until{};
 };
 
-// The deliveries of one key, first to last.
+// The deliveries of one key, first to last. They are linked through themselves: with many keys a line lives for one
+// message, and must cost no memory of its own.
 struct Line : LineState {
   std::string key;
-  std::deque<Delivery*> deliveries;
 
-  bool has_parked() const;
-  bool has_stream() const;
+  bool empty() const { return size == 0; }
+  bool has_parked() const { return parked > 0; }
+  bool has_stream() const { return parked < size; }
   bool must_park() const { return rows_behind || parks_pending > 0 || retreating || has_parked(); }
 };
 
@@ -93,7 +102,11 @@ class Outbound {
 
   Line& line(const std::string& key);
   Line* find_line(const std::string& key);
-  Delivery& append(Line& line, RecordPtr record, const Route& route, const std::string& destination);
+  // Of the stream.
+  Delivery& append(Line& line, RecordPtr record, const Route& route, const std::string& destination, Ordinal ordinal);
+  // From the side table.
+  Delivery& append_parked(Line& line, RecordPtr record, const Route& route, const std::string& destination,
+                          std::int64_t row);
   // Removes it from its line and forgets it.
   void remove(Delivery& delivery);
   // Null for an id of an earlier life, whose place in the window is given back.
@@ -133,6 +146,7 @@ class Outbound {
     std::string key;
     std::size_t bytes = 0;
   };
+  Delivery& new_delivery(Line& line, RecordPtr record, const Route& route, const std::string& destination);
   Destination& destination(const std::string& name);
   void drop_idle_destinations();
   Delivery* next_of(const Line& line) const;
