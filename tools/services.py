@@ -6,9 +6,10 @@
   tools/services start NAME…           as up, silent: after stop or kill, on the same data and the same port
   tools/services stop NAME…            stop in an orderly way
   tools/services kill NAME…            kill -9
+  tools/services ctl NAME ARG…         the service's own control tool (rabbitmq: rabbitmqctl)
 
-NAME is postgresql (Debian's 15), postgresql-newest (18, from Maven), kafka (4, one KRaft node, from Maven); without
-a name: all of them. Packages and archives that are missing are installed and downloaded first.
+NAME is postgresql (Debian's 15), postgresql-newest (18, from Maven), kafka (4, one KRaft node, from Maven), rabbitmq
+(Debian's); without a name: all of them. Packages and archives that are missing are installed and downloaded first.
 
 OUTBOX_SERVICES_DIR names the folder (default: build/services of the checkout; where the servers' users cannot enter
 that, a folder below /var/tmp). Downloads stay in build/downloads. OUTBOX_POSTGRESQL_PORT, OUTBOX_POSTGRESQL_NEWEST_PORT, OUTBOX_KAFKA_PORT name ports;
@@ -51,25 +52,34 @@ class ServiceError(Exception):
 def main():
     parser = argparse.ArgumentParser(prog='tools/services', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('verb', choices=['up', 'down', 'status', 'start', 'stop', 'kill', 'supervise'])
+    parser.add_argument('verb', choices=['up', 'down', 'status', 'start', 'stop', 'kill', 'ctl', 'supervise'])
     parser.add_argument('names', nargs='*', metavar='NAME')
     parser.add_argument('--purge', action='store_true', help='with down: remove the data')
-    arguments = parser.parse_args()
+    arguments, others = parser.parse_known_args()
+    control = arguments.names[1:] + others if arguments.verb == 'ctl' else []
+    if arguments.verb == 'ctl':
+        arguments.names = arguments.names[:1]
+    elif others:
+        parser.error(f'unrecognized arguments: {" ".join(others)}')
     named = os.environ.get('OUTBOX_SERVICES_DIR')
     folder = enterable(pathlib.Path(named).absolute() if named else CHECKOUT / 'build' / 'services')
     downloads = enterable(CHECKOUT / 'build' / 'downloads')
     services = {service.name: service for service in (
         PostgresDebian(folder, downloads, 'postgresql', 25432),
         PostgresNewest(folder, downloads, 'postgresql-newest', 25418),
-        Kafka(folder, downloads, 'kafka', 29092))}
+        Kafka(folder, downloads, 'kafka', 29092),
+        RabbitMq(folder, downloads, 'rabbitmq', 25672))}
     unknown = [name for name in arguments.names if name not in services]
     if unknown:
         parser.error(f"no service named '{unknown[0]}'; there are {', '.join(services)}")
-    if arguments.verb in ('start', 'stop', 'kill', 'supervise') and not arguments.names:
+    if arguments.verb in ('start', 'stop', 'kill', 'ctl', 'supervise') and not arguments.names:
         parser.error(f'{arguments.verb} needs a name')
     chosen = [services[name] for name in arguments.names or services]
     if arguments.verb == 'supervise':
         return chosen[0].supervise()
+    if arguments.verb == 'ctl':
+        print(chosen[0].control(control), end='')
+        return 0
     with one_at_a_time(folder):
         for service in chosen:
             act(arguments.verb, service, arguments.purge)
@@ -80,7 +90,8 @@ def act(verb, service, purge):
     if verb in ('up', 'start'):
         service.start()
         if verb == 'up':
-            print(f'{service.variable}={service.address()}', flush=True)
+            for variable, address in service.addresses().items():
+                print(f'{variable}={address}', flush=True)
     elif verb in ('down', 'stop'):
         service.stop(service.stop_signal)
         if purge:
@@ -114,6 +125,7 @@ class Service:
 
     user = None  # whom the server runs as when we are root
     stop_signal = signal.SIGTERM
+    ports = 2  # how many, from port() on
 
     def __init__(self, folder, downloads, name, default_port):
         self.name = name
@@ -137,6 +149,22 @@ class Service:
 
     def address(self):
         """What a client is given."""
+
+    def addresses(self):
+        """All of them, by variable."""
+        return {self.variable: self.address()}
+
+    def companions(self):
+        """Command lines of what the server needs beside it, for as long as it lives."""
+        return []
+
+    def environment(self):
+        """The server's."""
+        return os.environ
+
+    def control(self, arguments):
+        """What the service's own control tool says to these arguments."""
+        raise ServiceError(f'{self.name} has no control tool')
 
     # Life.
     def start(self):
@@ -168,13 +196,19 @@ class Service:
         """The supervisor: starts the server and waits for it. Its lock is held as long as the server lives."""
         with open(self.folder / 'running.lock', 'w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            server = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=self.open_log(),
-                                      stderr=subprocess.STDOUT, cwd=self.folder, preexec_fn=die_with_parent,
-                                      **self.identity())
+            companions = [self.spawn(command) for command in self.companions()]
+            server = self.spawn(self.command())
             write_whole(self.folder / 'pid', str(server.pid))
             code = server.wait()
+            for companion in companions:
+                companion.kill()
+                companion.wait()
             (self.folder / 'pid').unlink()
             return 0 if code in (0, -signal.SIGKILL) else 1
+
+    def spawn(self, command):
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.open_log(), stderr=subprocess.STDOUT,
+                                cwd=self.folder, env=self.environment(), preexec_fn=die_with_parent, **self.identity())
 
     def stop(self, how):
         """Returns when the server and its child processes are gone."""
@@ -212,7 +246,8 @@ class Service:
             return int(named)
         chosen = self.folder / 'port'
         if not chosen.exists():
-            port = next(p for p in range(self.default_port, self.default_port + 1000, 2) if is_free(p) and is_free(p + 1))
+            first_ports = range(self.default_port, self.default_port + 1000, self.ports)
+            port = next(p for p in first_ports if all(is_free(p + i) for i in range(self.ports)))
             write_whole(chosen, str(port))
         return int(chosen.read_text())
 
@@ -224,7 +259,7 @@ class Service:
 
     def run(self, command):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              cwd=self.folder, text=True, **self.identity())
+                              cwd=self.folder, env=self.environment(), text=True, **self.identity())
         if done.returncode != 0:
             raise ServiceError(f'{self.name}: {" ".join(map(str, command))}\n{done.stdout}')
         return done.stdout
@@ -395,6 +430,92 @@ class Kafka(Service):
 
     def address(self):
         return f'127.0.0.1:{self.port()}'
+
+
+class RabbitMq(Service):
+    ports = 4  # AMQP, AMQP over TLS, Erlang's distribution, epmd
+
+    def install(self):
+        self.packages('rabbitmq')
+
+    def programs(self):
+        # The commands in /usr/sbin change the user; these do not.
+        return pathlib.Path(glob.glob('/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin')[0])
+
+    def prepare(self):
+        self.make_certificates()
+        port = self.port()
+        settings = {
+            'listeners.tcp.1': f'127.0.0.1:{port}',
+            'listeners.ssl.1': f'127.0.0.1:{port + 1}',
+            'ssl_options.cacertfile': self.tls() / 'ca.pem',
+            'ssl_options.certfile': self.tls() / 'server.pem',
+            'ssl_options.keyfile': self.tls() / 'server.key',
+            'vm_memory_high_watermark.absolute': '512MiB',
+            'disk_free_limit.absolute': '50MB',
+            'log.console': 'true',
+            'log.file': 'false',
+        }
+        write_whole(self.folder / 'rabbitmq.conf', ''.join(f'{key} = {value}\n' for key, value in settings.items()))
+        write_whole(self.folder / 'plugins', '[].')
+
+    def tls(self):
+        return self.folder / 'tls'
+
+    def make_certificates(self):
+        """An authority of its own, and a server's certificate for localhost."""
+        if (self.tls() / 'server.pem').exists():
+            return
+        self.tls().mkdir(exist_ok=True)
+        names = 'subjectAltName=DNS:localhost,IP:127.0.0.1'
+        key = ['openssl', 'req', '-newkey', 'rsa:2048', '-nodes', '-days', '3650']
+        self.run([*key, '-x509', '-subj', '/CN=outbox test authority', '-keyout', 'tls/ca.key', '-out', 'tls/ca.pem'])
+        self.run([*key, '-subj', '/CN=localhost', '-addext', names, '-keyout', 'tls/server.key', '-out', 'tls/server.csr'])
+        self.run(['openssl', 'x509', '-req', '-days', '3650', '-copy_extensions', 'copy', '-in', 'tls/server.csr',
+                  '-CA', 'tls/ca.pem', '-CAkey', 'tls/ca.key', '-CAcreateserial', '-out', 'tls/server.pem'])
+
+    def environment(self):
+        port = self.port()
+        return {
+            **os.environ,
+            'HOME': str(self.folder),  # the cookie's place
+            'RABBITMQ_NODENAME': f'outbox{port}@localhost',
+            'RABBITMQ_BASE': str(self.folder),
+            'RABBITMQ_MNESIA_BASE': str(self.folder / 'data'),
+            'RABBITMQ_LOG_BASE': str(self.folder),
+            'RABBITMQ_CONFIG_FILE': str(self.folder / 'rabbitmq.conf'),
+            'RABBITMQ_ENABLED_PLUGINS_FILE': str(self.folder / 'plugins'),
+            'RABBITMQ_CONF_ENV_FILE': '/dev/null',
+            'RABBITMQ_PID_FILE': str(self.folder / 'rabbitmq.pid'),
+            'RABBITMQ_DIST_PORT': str(port + 2),
+            'ERL_EPMD_PORT': str(port + 3),
+            'ERL_EPMD_ADDRESS': '127.0.0.1',
+            'RUNNING_UNDER_SYSTEMD': '1',  # the script then becomes the server, instead of waiting for it
+            'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS': '-kernel inet_dist_use_interface {127,0,0,1} '
+                                                   '+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none',
+        }
+
+    def companions(self):
+        return [['epmd', '-port', str(self.port() + 3), '-address', '127.0.0.1']]
+
+    def command(self):
+        return [self.programs() / 'rabbitmq-server']
+
+    def answers(self):
+        """The protocol header is answered by connection.start."""
+        with ask(self.port(), b'AMQP\0\0\x09\x01') as server:
+            return read_exactly(server, 11)[7:] == b'\0\x0a\0\x0a'
+
+    def control(self, arguments):
+        return self.run([self.programs() / 'rabbitmqctl', *arguments])
+
+    def address(self):
+        return f'amqp://guest:guest@127.0.0.1:{self.port()}/'
+
+    def addresses(self):
+        return {self.variable: self.address(),
+                f'{self.variable}_TLS': f'amqps://guest:guest@localhost:{self.port() + 1}/',
+                f'{self.variable}_CA': self.tls() / 'ca.pem'}
 
 
 def maven(service, folder, *arguments):
