@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "config/database_url.h"
+#include "db/postgres.h"
 #include "outbox/postgres.h"
 #include "outbox/sqlite.h"
 
@@ -50,6 +51,9 @@ Result<void> run(PGconn* connection, const char* sql, const std::string& where) 
 
 Result<Enqueued> enqueue_postgres(const std::string& url, const Message& message, const EnqueueOptions& options) {
   const std::string where = config::printable_database(url);
+  if (db::pg_address(url).empty()) {  // libpq's own words would quote it
+    return Failure{FailureKind::invalid, where + ": libpq does not know one of the URL's parameters; correct the URL"};
+  }
   const char* const names[] = {"dbname", "connect_timeout", "application_name", nullptr};
   const char* const values[] = {url.c_str(), "10", "outboxd send", nullptr};
   const PgHandle connection(PQconnectdbParams(names, values, 1));

@@ -10,7 +10,8 @@ namespace outbox::config {
 
 enum class DatabaseKind { postgresql, sqlite };
 
-// Fails `invalid`, listing the choices; the URL itself is not shown.
+// Fails `invalid`, listing the choices, or if special characters are not percent-encoded, like a '@' in a password;
+// nothing of the URL is shown.
 Result<DatabaseKind> database_kind(std::string_view url);
 
 // "postgresql://localhost:5432/shop", "sqlite:shop.db": without user, password and parameters.

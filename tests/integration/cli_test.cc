@@ -112,6 +112,24 @@ TEST_F(Cli, AnUnreachableDatabaseIsThree) {
   }
 }
 
+// libpq would take what stands between the two '@' for the host, and name it in its errors.
+TEST_F(Cli, ARawAtInAPasswordIsTwoAndStaysUnseen) {
+  const std::string url = "postgresql://shop:pw@SECRET9@127.0.0.1:1/shop";
+  configure("database: " + url + "\nsinks: { out: { type: stdout } }\nroutes: [ { sink: out } ]\n");
+  const std::vector<std::string> message{"--aggregate-type", "a", "--aggregate-id", "1",
+                                         "--type",           "T", "--payload",      "{}"};
+  std::vector<std::string> send{"send", "--database", url};
+  send.insert(send.end(), message.begin(), message.end());
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"config", "lint"}, {"run", "--once"}, {"status"}, {"prune"}, {"init", "--database", url}, send}) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 2) << arguments[0] << ran.err;
+    EXPECT_EQ(lines(ran.err).size(), 1u) << ran.err;
+    EXPECT_NE(ran.err.find("%40 for '@'"), std::string::npos) << ran.err;
+    EXPECT_EQ(ran.all().find("SECRET9"), std::string::npos) << ran.all();
+  }
+}
+
 TEST_F(Cli, LintSaysEverythingAtOnce) {
   configure(
       "database: sqlite:shop.db\n"
