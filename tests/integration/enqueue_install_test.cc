@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +46,24 @@ class Installed : public testing::Test {
 
   static inline std::unique_ptr<TempDir> folder_;
 };
+
+// Nothing that only the daemon needs is looked for: each of these may be missing.
+TEST(LibraryAlone, BuildsAndInstallsWithoutThePackagesOfTheDaemon) {
+  const TempDir folder;
+  std::vector<std::string> configure{
+      OUTBOX_CMAKE, "-S", source_dir().string(), "-B", folder.file("build"), "-DOUTBOX_DAEMON=OFF", "-Werror=dev"};
+  for (const std::string package : {"PkgConfig", "OpenSSL", "CURL", "fmt", "spdlog", "nlohmann_json", "yaml-cpp",
+                                    "CLI11", "prometheus-cpp", "boost_headers", "GTest", "Python3"}) {
+    configure.push_back("-DCMAKE_DISABLE_FIND_PACKAGE_" + package + "=ON");
+  }
+  run(configure);
+  run({OUTBOX_CMAKE, "--build", folder.file("build")});
+  run({OUTBOX_CMAKE, "--install", folder.file("build"), "--prefix", folder.file("prefix")});
+  run({OUTBOX_CMAKE, "-S", (source_dir() / "examples").string(), "-B", folder.file("examples"),
+       "-DCMAKE_PREFIX_PATH=" + folder.file("prefix")});
+  run({OUTBOX_CMAKE, "--build", folder.file("examples")});
+  EXPECT_TRUE(std::filesystem::exists(folder.file("examples/example_sqlite")));
+}
 
 class InstalledPostgres : public Installed {
  protected:
