@@ -8,8 +8,9 @@
   tools/services kill NAME…            kill -9
   tools/services ctl NAME ARG…         the service's own control tool (rabbitmq: rabbitmqctl)
 
-NAME is postgresql (Debian's 15), postgresql-newest (18, from Maven), kafka (4, one KRaft node, from Maven), rabbitmq
-(Debian's); without a name: all of them. Packages and archives that are missing are installed and downloaded first.
+NAME is postgresql (Debian's 15), postgresql-newest (18, from Maven), kafka (4, one KRaft node, from Maven), rabbitmq,
+nats (both Debian's, nats with JetStream); without a name: all of them. Packages and archives that are missing are
+installed and downloaded first.
 
 OUTBOX_SERVICES_DIR names the folder (default: build/services of the checkout; where the servers' users cannot enter
 that, a folder below /var/tmp). Downloads stay in build/downloads. OUTBOX_POSTGRESQL_PORT, OUTBOX_POSTGRESQL_NEWEST_PORT, OUTBOX_KAFKA_PORT name ports;
@@ -68,7 +69,8 @@ def main():
         PostgresDebian(folder, downloads, 'postgresql', 25432),
         PostgresNewest(folder, downloads, 'postgresql-newest', 25418),
         Kafka(folder, downloads, 'kafka', 29092),
-        RabbitMq(folder, downloads, 'rabbitmq', 25672))}
+        RabbitMq(folder, downloads, 'rabbitmq', 25672),
+        Nats(folder, downloads, 'nats', 24222))}
     unknown = [name for name in arguments.names if name not in services]
     if unknown:
         parser.error(f"no service named '{unknown[0]}'; there are {', '.join(services)}")
@@ -516,6 +518,32 @@ class RabbitMq(Service):
         return {self.variable: self.address(),
                 f'{self.variable}_TLS': f'amqps://guest:guest@localhost:{self.port() + 1}/',
                 f'{self.variable}_CA': self.tls() / 'ca.pem'}
+
+
+class Nats(Service):
+    def install(self):
+        self.packages('nats')
+
+    def prepare(self):
+        write_whole(self.folder / 'nats.conf',
+                    f'listen: "127.0.0.1:{self.port()}"\nserver_name: outbox\n'
+                    f'jetstream {{ store_dir: "{self.folder / "data"}", max_memory_store: 64MB, max_file_store: 4GB }}\n')
+
+    def command(self):
+        return ['nats-server', '-c', 'nats.conf']
+
+    def answers(self):
+        """JetStream answers a request for the account's figures; without a server behind it, there is no MSG."""
+        request = b'CONNECT {"verbose":false,"no_responders":true,"headers":true}\r\nSUB probe 1\r\n' \
+                  b'PUB $JS.API.INFO probe 0\r\n\r\n'
+        with ask(self.port(), request) as server:
+            said = b''
+            while b'MSG probe ' not in said or not said.endswith(b'\n'):
+                said += read_exactly(server, 1)
+            return b'\nMSG probe ' in said
+
+    def address(self):
+        return f'nats://127.0.0.1:{self.port()}'
 
 
 def maven(service, folder, *arguments):

@@ -17,6 +17,7 @@ std::string name_of(Service service) {
     case Service::postgresql: return "postgresql";
     case Service::postgresql_newest: return "postgresql-newest";
     case Service::kafka: return "kafka";
+    case Service::nats: return "nats";
   }
   throw std::logic_error("no such service");
 }

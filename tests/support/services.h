@@ -1,5 +1,5 @@
 // The real services that tests run against. tools/services starts them; ./test passes their addresses on in the
-// environment: OUTBOX_POSTGRESQL, OUTBOX_POSTGRESQL_NEWEST, OUTBOX_KAFKA.
+// environment: OUTBOX_POSTGRESQL, OUTBOX_POSTGRESQL_NEWEST, OUTBOX_KAFKA, OUTBOX_NATS.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@ enum class Service {
   postgresql,         // Debian's: postgresql://postgres@127.0.0.1:PORT/postgres
   postgresql_newest,  // the newest major version, a URL as above
   kafka,              // 127.0.0.1:PORT
+  nats,               // nats://127.0.0.1:PORT
 };
 
 // The variable that holds the address: "OUTBOX_KAFKA".
