@@ -53,10 +53,11 @@ void SinkPump::publish_what_may_be() {
       RecordPtr record = std::move(key.waiting.front());
       key.waiting.pop_front();
       const DeliveryId id = ++last_id_;
+      const bool first_in_key = key.in_flight.empty();
       key.in_flight.emplace(id, record);
       key_of_.emplace(id, record->key);
       bytes_in_flight_ += record->bytes();
-      batch.push_back({id, std::move(record), destination_, 1});
+      batch.push_back({id, std::move(record), destination_, 1, first_in_key});
     }
     at = key.waiting.empty() && key.in_flight.empty() ? open_keys_.erase(at) : std::next(at);
   }

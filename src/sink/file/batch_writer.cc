@@ -1,9 +1,11 @@
 #include "sink/file/batch_writer.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
 #include "sink/file/json_line.h"
+#include "sink/file/shut_keys.h"
 
 namespace outbox::file {
 namespace {
@@ -37,14 +39,14 @@ BatchWriter::Result BatchWriter::write(const std::vector<Publication>& batch) {
   finish();
   result.written = !failed_;
   if (failed_) {
+    const auto failed =
+        std::find_if(outputs_.begin(), outputs_.end(), [](const auto& each) { return each.second.fault; });
     for (std::size_t i = 0; i < batch.size(); ++i) {
       Completion& completion = result.completions[i];
       completion.id = batch[i].id;
       if (completion.outcome.verdict == Verdict::rejected) continue;
-      const auto output = outputs_.find(batch[i].destination);
-      const bool own = output != outputs_.end() && output->second.fault;
-      completion.outcome = own ? *output->second.fault
-                               : client_dead("behind_failed", "its batch could not be written; sent again in order");
+      const Outcome& why = *failed->second.fault;
+      completion.outcome = shared(why, failed->first, batch[i].destination) ? why : behind_failed();
     }
     outputs_.clear();
   }

@@ -22,8 +22,8 @@ class BatchWriter {
     bool written = true;  // false: nothing of the batch is in any output
     std::vector<Completion> completions;
   };
-  // If an output fails, its messages get its fault, all others of the batch client_dead; those whose headers cannot be
-  // written are rejected in any case.
+  // If an output fails, its messages get its fault, and so do all of the batch if it is the whole sink's; others get
+  // client_dead. Those whose headers cannot be written are rejected in any case.
   Result write(const std::vector<Publication>& batch);
 
  private:

@@ -1,5 +1,6 @@
 #include "sink/file/line_sink.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -7,6 +8,7 @@
 
 #include "sink/block_sigpipe.h"
 #include "sink/file/batch_writer.h"
+#include "sink/file/shut_keys.h"
 
 namespace outbox::file {
 namespace {
@@ -14,7 +16,11 @@ namespace {
 constexpr auto kReopenPatience = 1s;
 
 Outcome closed() { return unknown("closed", "the sink was closed before the message was written"); }
-Outcome dead() { return client_dead("behind_failed", "an earlier batch could not be written; sent again in order"); }
+
+// Keys that nothing came of any more, because their messages were parked, are forgotten by way of a reopen().
+constexpr std::size_t kShutKeysMax = 20'000;
+
+bool dead(const Completion& completion) { return completion.outcome.verdict == Verdict::client_dead; }
 
 class LineSink : public Sink {
  public:
@@ -65,6 +71,7 @@ class LineSink : public Sink {
   void run() {
     block_sigpipe();
     BatchWriter writer(open_output_, stop_);
+    ShutKeys shut;
     bool alive = true;
     for (;;) {
       std::unique_lock lock(mutex_);
@@ -75,16 +82,31 @@ class LineSink : public Sink {
       lock.unlock();
 
       if (stopping) return complete_all(batch, closed());
-      if (!alive || reopening) {
-        complete_all(batch, dead());
-        if (reopening) alive = true;
-      } else {
-        BatchWriter::Result result = writer.write(batch);
-        alive = result.written;
-        listener_->completed(std::move(result.completions));
+      if (alive && !reopening) {
+        alive = write(writer, shut, batch);
+        continue;
       }
-      if (reopening) reopened();
+      complete_all(batch, behind_failed());
+      if (!reopening) continue;
+      alive = true;
+      shut.clear();
+      reopened();
     }
+  }
+
+  // False: the sink is dead until reopen().
+  bool write(BatchWriter& writer, ShutKeys& shut, std::vector<Publication>& batch) {
+    std::vector<Completion> completions = shut.take_out(batch);
+    BatchWriter::Result result = writer.write(batch);
+    for (std::size_t i = 0; i < batch.size() && !result.written; ++i) {
+      const Outcome& outcome = result.completions[i].outcome;
+      if (outcome.verdict == Verdict::busy) shut.shut(batch[i], outcome);
+    }
+    completions.insert(completions.end(), std::make_move_iterator(result.completions.begin()),
+                       std::make_move_iterator(result.completions.end()));
+    const bool alive = std::none_of(completions.begin(), completions.end(), dead) && shut.size() <= kShutKeysMax;
+    listener_->completed(std::move(completions));
+    return alive;
   }
 
   // The next batch: all that is there, or what the writer may do at once.

@@ -1,8 +1,9 @@
 // LineSink: a Sink over LineOutputs, one per destination. One thread of its own writes what has been published as one
 // batch, all or nothing over all its destinations: lines first, then one sync each, then the confirmations.
 //
-// Order per key: after a batch that failed the sink is dead (client_dead) until reopen(), so that nothing overtakes
-// what failed, even what the relay publishes before it has heard of the failure.
+// Order per key: after a batch that failed, its keys are shut until the relay has taken note (sink/file/shut_keys.h).
+// The sink is dead (client_dead) until reopen() only where messages failed for no fault of their own: those that shared
+// a batch with another destination that could not be written.
 #pragma once
 
 #include <functional>
