@@ -5,12 +5,14 @@
 #include "sink/file/file_sink.h"
 #include "sink/http/http_sink.h"
 #include "sink/kafka/kafka_sink.h"
+#include "sink/nats/nats_sink.h"
 
 namespace outbox::app {
 
 std::span<const SinkType> sink_types() {
   static const std::vector<SinkType> kTypes{
       kafka_sink(),
+      nats_sink(),
       http_sink(),
       file_sink(),
       stdout_sink(),

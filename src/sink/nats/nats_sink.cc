@@ -1,0 +1,30 @@
+#include "sink/nats/nats_sink.h"
+
+#include "sink/nats/nats_options.h"
+#include "sink/nats/publisher.h"
+#include "sink/nats/subject.h"
+
+namespace outbox {
+namespace {
+
+std::string default_subject(const config::Values&) { return "{aggregate_type}.{type}"; }
+
+Result<std::unique_ptr<Sink>> create(std::string_view name, const config::Values& values) {
+  Result<nats::NatsOptions> options = nats::read_options(name, values);
+  if (!options) return options.failure();
+  return std::unique_ptr<Sink>(std::make_unique<nats::Publisher>(std::move(*options)));
+}
+
+}  // namespace
+
+SinkType nats_sink() {
+  return {.name = "nats",
+          .summary = "NATS JetStream streams, by their subjects",
+          .options = nats::option_table(),
+          .address_option = "subject",
+          .default_address = default_subject,
+          .create = create,
+          .check_address = nats::check_subject_template};
+}
+
+}  // namespace outbox
