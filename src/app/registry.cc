@@ -33,7 +33,8 @@ config::SinkKind to_kind(const SinkType& type) {
             if (!sink) return sink.failure();
             return {};
           },
-          type.check_address};
+          type.check_address,
+          type.check_options};
 }
 
 }  // namespace

@@ -27,8 +27,10 @@ struct SinkKind {
   OptionTable options;
   std::string_view address_option;
   std::string (*default_address)(const Values& options) = nullptr;
-  std::function<Result<void>(std::string_view name, const Values& options)> check;  // may be empty
+  std::function<Result<void>(std::string_view name, const Values& options)>
+      check;  // once all else is well; may be empty
   Result<void> (*check_address)(std::string_view address) = nullptr;
+  std::vector<OptionProblem> (*check_options)(const Values& options) = nullptr;
 };
 
 struct Loaded {

@@ -238,6 +238,20 @@ TEST(Load, ASinkTypesOwnCheckIsPartOfIt) {
   EXPECT_EQ(std::get<std::vector<Problem>>(result).at(0).text(), "f:2: sinks.a: path is a folder");
 }
 
+TEST(Load, ASinkTypesProblemsHaveTheLinesOfTheirKeys) {
+  auto kinds = kKinds;
+  kinds[1].check_options = [](const Values&) {
+    return std::vector<OptionProblem>{{"path", "is a folder"}, {"path.a.b", "no"}, {"other", "is not there"}};
+  };
+  const auto result = load_text("f", kHead + "sinks:\n  a:\n    type: plain\n    path: x\nroutes: [ { sink: a } ]\n",
+                                {variables({}), {}, kinds});
+  const auto& problems = std::get<std::vector<Problem>>(result);
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[0].text(), "f:3: sinks.a.other: is not there");
+  EXPECT_EQ(problems[1].text(), "f:5: sinks.a.path: is a folder");
+  EXPECT_EQ(problems[2].text(), "f:5: sinks.a.path.a.b: no");
+}
+
 TEST(Load, FlagBeforeEnvironmentBeforeFile) {
   const std::string text = kSmall + "log: { level: warn }\n";
   EXPECT_EQ(settings(text).log.level, log::Level::warn);

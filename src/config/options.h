@@ -75,6 +75,12 @@ class Values {
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
+// What is wrong with one option of a component, as far as it can be known without a connection.
+struct OptionProblem {
+  std::string option;  // an option's name, with an entry of a map behind it ("headers.Host"); "": all of them together
+  std::string what;    // what is wrong, what to do; never a value that may be secret
+};
+
 // Parses option texts (as in the file) against a table: for tests and for flags. Aborts the test by a thrown
 // std::invalid_argument on bad input. Lists are separated by commas, maps are k=v,k=v.
 Values parse_values(OptionTable table, const std::map<std::string, std::string>& texts);

@@ -36,6 +36,16 @@ bool covers(const RouteSettings& earlier, const RouteSettings& later) {
          (!earlier.type || earlier.type == later.type);
 }
 
+// The keys of a map may hold dots themselves: the longest key that is there counts at each level.
+int line_of_option(const YamlNode& node, std::string_view option) {
+  for (auto end = option.size(); end != std::string_view::npos && end > 0; end = option.rfind('.', end - 1)) {
+    const YamlNode* child = node.find(option.substr(0, end));
+    if (child == nullptr) continue;
+    return end == option.size() ? child->line : line_of_option(*child, option.substr(end + 1));
+  }
+  return node.line;
+}
+
 }  // namespace
 
 std::string check_address(const std::string& address) {
@@ -100,6 +110,11 @@ void SettingsReader::read_sink(const std::string& name, const YamlNode& node) {
   sink.breaker = merge_breaker(values, breaker_, "breaker.", node.line, path + ".breaker");
   sink.from_beginning = values.text("from") == "beginning";
   if (values.has("parked_max")) sink.parked_max = values.integer("parked_max");
+  if (kind->check_options != nullptr) {
+    for (const OptionProblem& each : kind->check_options(values)) {
+      problems_.error(line_of_option(node, each.option), path + "." + each.option, each.what);
+    }
+  }
   if (problems_.errors() == errors && kind->check) {
     if (const auto checked = kind->check(name, values); !checked) {
       problems_.error(node.line, path, checked.failure().what);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "config/options.h"
@@ -19,12 +20,15 @@ struct SinkType {
   std::string_view address_option;  // the route option that names the destination: "topic"; "" if the sink has one only
   // The address template of a route that names none, from the sink's options: "outbox.event.{aggregate_type}".
   std::string (*default_address)(const config::Values& options);
-  // Fails on what lint can know without a connection. `name` is the sink's name in the configuration, for messages.
+  // Fails on what can be known without a connection. `name` is the sink's name in the configuration, for messages.
   Result<std::unique_ptr<Sink>> (*create)(std::string_view name, const config::Values& options);
   // How a field's value is written into an address, so that no message changes the address around it; null: as it is.
   std::string (*escape_field)(std::string_view value) = nullptr;
   // Fails on an address template that could never be sent to, or that lets the message choose where to; null: any goes.
   Result<void> (*check_address)(std::string_view address) = nullptr;
+  // All that is wrong with single options and can be known without a connection, for one list of errors with their
+  // lines; `create` refuses the same. An option that could not be read is missing here. null: any goes.
+  std::vector<config::OptionProblem> (*check_options)(const config::Values& options) = nullptr;
 };
 
 }  // namespace outbox

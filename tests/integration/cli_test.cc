@@ -158,6 +158,55 @@ TEST_F(Cli, LintSaysEverythingAtOnce) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(got[i].find(expected[i]), 0u) << got[i];
 }
 
+// What only the kind of sink knows is said in the same list, each with its line.
+TEST_F(Cli, LintSaysEverythingOfOneSink) {
+  configure(
+      "database: sqlite:shop.db\n"
+      "sinks:\n"
+      "  web:\n"
+      "    type: http\n"
+      "    url: ftp://partner.example.test\n"
+      "    headers:\n"
+      "      Host: elsewhere\n"
+      "      \"no name\": x\n"
+      "    sign: { scheme: standard-webhooks, secret: \"${SIGNING}\" }\n"
+      "    answers: { 9xx: delivered, 404: perhaps }\n"
+      "    tls: { key: key.pem }\n"
+      "    concurency: 3\n"
+      "  events:\n"
+      "    type: kafka\n"
+      "    brokers: [ a:1 ]\n"
+      "    client:\n"
+      "      acks: \"1\"\n"
+      "      no.such.setting: x\n"
+      "      retries: \"0\"\n"
+      "routes:\n"
+      "  - { sink: web }\n"
+      "  - { sink: events }\n");
+  const std::vector<std::string> expected{
+      "outboxd.yaml:5: sinks.web.url: ",
+      "outboxd.yaml:7: sinks.web.headers.Host: is set by the sink itself",
+      "outboxd.yaml:8: sinks.web.headers.no name: this is not a header name",
+      "outboxd.yaml:9: sinks.web.sign.secret: ",
+      "outboxd.yaml:10: sinks.web.answers.404: ",
+      "outboxd.yaml:10: sinks.web.answers.9xx: ",
+      "outboxd.yaml:11: sinks.web.tls.key: ",
+      "outboxd.yaml:12: sinks.web.concurency: unknown key; did you mean 'concurrency'?",
+      "outboxd.yaml:17: sinks.events.client.acks: cannot be set",
+      "outboxd.yaml:18: sinks.events.client.no.such.setting: the Kafka client has no such setting",
+      "outboxd.yaml:19: sinks.events.client.retries: cannot be set",
+  };
+  for (const std::string command : {"config", "run"}) {
+    const Ran ran = run(command == "run" ? std::vector<std::string>{"run"} : std::vector<std::string>{"config", "lint"},
+                        {{"SIGNING", "TESTSECRET"}});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.all().find("TESTSECRET"), std::string::npos) << ran.err;
+    const auto got = lines(ran.err);
+    ASSERT_EQ(got.size(), expected.size()) << ran.err;
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(got[i].find(expected[i]), 0u) << got[i];
+  }
+}
+
 // B213 through the binary.
 TEST_F(Cli, UnitsAreDemanded) {
   for (const std::string bad : {"10", "0", "-1", "'10 s'", "''", "0s", "10x"}) {

@@ -54,7 +54,7 @@ Result<Answers> Answers::parse(const std::map<std::string, std::string>& overrid
     const bool whole_class = key.size() == 3 && key.ends_with("xx") && key[0] >= '2' && key[0] <= '5';
     if (!what || (!status && !whole_class)) {
       return Failure{FailureKind::invalid,
-                     "answers: \"" + key + "\": \"" + value +
+                     '"' + key +
                          "\" is not understood; write a status (404) or class (5xx) and one of delivered, reject, "
                          "unknown, retry_destination, retry_message"};
     }

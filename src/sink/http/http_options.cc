@@ -82,61 +82,78 @@ constexpr std::array kOptions{
            .help = "File of the client certificate's key, PEM."},
 };
 
-Failure invalid(std::string what) { return {FailureKind::invalid, std::move(what)}; }
+using Problems = std::vector<config::OptionProblem>;
 
 std::string text_or_empty(const config::Values& values, std::string_view name) {
   return values.has(name) ? values.text(name) : std::string();
 }
 
-Result<HeaderList> read_headers(const config::Values& values) {
-  HeaderList headers;
-  if (!values.has("headers")) return headers;
+void check_headers(const config::Values& values, Problems& problems) {
   for (const auto& [name, value] : values.map("headers")) {
-    if (!header_name(name)) return invalid("headers: \"" + name + "\" is not a header name");
-    if (set_by_sink(name)) return invalid("headers: " + name + " is set by the sink itself; remove it");
-    if (!header_value(value)) return invalid("headers: the value of " + name + " holds a control character");
-    headers.emplace_back(name, value);
+    const std::string option = "headers." + name;
+    if (!header_name(name)) {
+      problems.push_back({option, "this is not a header name"});
+    } else if (set_by_sink(name)) {
+      problems.push_back({option, "is set by the sink itself; remove it"});
+    } else if (!header_value(value)) {
+      problems.push_back({option, "the value holds a control character"});
+    }
   }
-  return headers;
 }
 
-Result<void> read_signing(const config::Values& values, HttpOptions& options) {
+void check_signing(const config::Values& values, Problems& problems) {
   const std::string text = text_or_empty(values, "sign.secret");
-  const bool wanted = values.text("sign.scheme") != "none";
-  if (!wanted && text.empty()) return {};
-  if (!wanted) return invalid("sign.secret is given but no sign.scheme; write scheme: standard-webhooks");
-  if (text.empty()) return invalid("sign.secret is empty or missing; give the secret that the endpoint shows");
-  auto secret = WebhookSecret::parse(text);
-  if (!secret) return invalid("sign.secret: " + secret.failure().what);
-  options.secret = *secret;
-  return {};
+  const bool wanted = values.has("sign.scheme") && values.text("sign.scheme") != "none";
+  if (!wanted && text.empty()) return;
+  if (!wanted) {
+    problems.push_back({"sign.secret", "is given but no sign.scheme; write scheme: standard-webhooks"});
+  } else if (text.empty()) {
+    problems.push_back({"sign.secret", "is empty or missing; give the secret that the endpoint shows"});
+  } else if (auto secret = WebhookSecret::parse(text); !secret) {
+    problems.push_back({"sign.secret", secret.failure().what});
+  }
 }
 
 }  // namespace
 
 config::OptionTable option_table() { return kOptions; }
 
+std::vector<config::OptionProblem> check_options(const config::Values& values) {
+  Problems problems;
+  if (const std::string url = text_or_empty(values, "url"); !url.empty()) {
+    if (auto usable = check_url_template(url); !usable) problems.push_back({"url", usable.failure().what});
+  }
+  check_headers(values, problems);
+  check_signing(values, problems);
+  for (const auto& each : values.map("answers")) {
+    if (auto answers = Answers::parse({each}); !answers) {
+      problems.push_back({"answers." + each.first, answers.failure().what});
+    }
+  }
+  const bool certificate = !text_or_empty(values, "tls.certificate").empty();
+  if (certificate != !text_or_empty(values, "tls.key").empty()) {
+    problems.push_back({certificate ? "tls.certificate" : "tls.key",
+                        "tls.certificate and tls.key belong together; give both or neither"});
+  }
+  return problems;
+}
+
 Result<HttpOptions> read_options(const config::Values& values) {
+  if (const Problems problems = check_options(values); !problems.empty()) {
+    return Failure{FailureKind::invalid, problems.front().option + ": " + problems.front().what};
+  }
   HttpOptions options;
-  if (auto usable = check_url_template(values.text("url")); !usable) return usable.failure();
   options.put = values.text("method") == "PUT";
   options.concurrency = static_cast<std::size_t>(values.integer("concurrency"));
   options.connect_timeout = values.duration("timeout.connect");
   options.total_timeout = values.duration("timeout.total");
-  auto headers = read_headers(values);
-  if (!headers) return headers.failure();
-  options.headers = *std::move(headers);
-  if (auto signing = read_signing(values, options); !signing) return signing.failure();
-  auto answers = Answers::parse(values.has("answers") ? values.map("answers") : std::map<std::string, std::string>());
-  if (!answers) return answers.failure();
-  options.answers = *answers;
+  for (const auto& [name, value] : values.map("headers")) options.headers.emplace_back(name, value);
+  if (values.text("sign.scheme") != "none") options.secret = *WebhookSecret::parse(values.text("sign.secret"));
+  options.answers = *Answers::parse(values.map("answers"));
   options.refuse_private = values.text("private_networks") == "refuse";
   options.ca_file = text_or_empty(values, "tls.ca");
   options.certificate_file = text_or_empty(values, "tls.certificate");
   options.key_file = text_or_empty(values, "tls.key");
-  if (options.certificate_file.empty() != options.key_file.empty()) {
-    return invalid("tls.certificate and tls.key belong together; give both or neither");
-  }
   return options;
 }
 

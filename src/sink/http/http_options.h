@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -29,6 +30,9 @@ struct HttpOptions {
   std::string certificate_file;
   std::string key_file;
 };
+
+// See SinkType::check_options.
+std::vector<config::OptionProblem> check_options(const config::Values& values);
 
 // `invalid` says which option is wrong and never quotes a secret.
 Result<HttpOptions> read_options(const config::Values& values);

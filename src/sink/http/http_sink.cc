@@ -126,7 +126,8 @@ SinkType http_sink() {
           .default_address = [](const config::Values& options) { return options.text("url"); },
           .create = create,
           .escape_field = http::escape_url_field,
-          .check_address = http::check_url_template};
+          .check_address = http::check_url_template,
+          .check_options = http::check_options};
 }
 
 }  // namespace outbox

@@ -155,23 +155,36 @@ void set_limits(ConfWriter& conf, const ClientSettings& settings, std::size_t ba
 
 config::OptionTable kafka_options() { return kOptions; }
 
+std::vector<config::OptionProblem> check_options(const config::Values& options) {
+  std::vector<config::OptionProblem> problems;
+  if (options.has("brokers") && join(options.list("brokers"), "").empty()) {
+    problems.push_back({"brokers", "name at least one host:port"});
+  }
+  const ConfHandle conf(rd_kafka_conf_new());
+  ConfWriter writer(conf.get());
+  for (const auto& [key, value] : options.map("client")) {
+    if (const Refused* refused = find_refused(key)) {
+      problems.push_back({"client." + key, fmt::format("cannot be set: {}", refused->why)});
+    } else if (const auto result = writer.set(key, value); result != RD_KAFKA_CONF_OK) {
+      problems.push_back({"client." + key, std::string(problem_of(result))});
+    }
+  }
+  return problems;
+}
+
 Result<ClientSettings> read_settings(std::string_view sink, const config::Values& options) {
+  if (const auto problems = check_options(options); !problems.empty()) {
+    return Failure{FailureKind::invalid,
+                   fmt::format("sinks.{}.{}: {}", sink, problems.front().option, problems.front().what)};
+  }
   ClientSettings settings;
   settings.sink = sink;
   settings.brokers = join(options.list("brokers"), ",");
-  if (settings.brokers.empty()) {
-    return Failure{FailureKind::invalid, fmt::format("sinks.{}.brokers: name at least one host:port", sink)};
-  }
   if (options.has("client")) settings.client = options.map("client");
   settings.linger_ms = static_cast<double>(options.duration("linger").count()) / 1000;
   settings.compression = options.text("compression");
   settings.payload_max = static_cast<std::size_t>(options.size("payload_max"));
   settings.tombstones = options.text("null_payload") == "tombstone";
-  for (const auto& [key, value] : settings.client) {
-    if (const Refused* refused = find_refused(key)) {
-      return client_failure(settings.sink, key, fmt::format("cannot be set: {}", refused->why));
-    }
-  }
   Result<ConfHandle> conf = producer_conf(settings, kBatchBytes);
   if (!conf) return conf.failure();
   return settings;

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "config/options.h"
@@ -23,6 +24,9 @@ struct ClientSettings {
   std::size_t payload_max = 16u << 20;
   bool tombstones = false;  // a NULL payload becomes a NULL value
 };
+
+// See SinkType::check_options.
+std::vector<config::OptionProblem> check_options(const config::Values& options);
 
 // Refuses a `client` setting that would break order or confirmation, that another option stands for, or that
 // librdkafka does not take. The failure names the key, never a value.

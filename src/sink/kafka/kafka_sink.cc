@@ -22,7 +22,8 @@ SinkType kafka_sink() {
           .options = kafka::kafka_options(),
           .address_option = "topic",
           .default_address = default_topic,
-          .create = create};
+          .create = create,
+          .check_options = kafka::check_options};
 }
 
 }  // namespace outbox
