@@ -59,6 +59,12 @@ std::unique_ptr<Source> Database::make_source() const {
   return make_sqlite_source(parts_->url, parts_->shape.table);
 }
 
+Result<OpenOutbox> open_outbox(const config::Settings& settings) {
+  const auto database = Database::inspect(settings);
+  if (!database) return database.failure();
+  return OpenOutbox{database->make_store(), database->feeds(settings)};
+}
+
 Result<InitReport> init_tables(const std::string& url, const InitOptions& options) {
   const auto kind = config::database_kind(url);
   if (!kind) return kind.failure();

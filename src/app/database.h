@@ -42,6 +42,13 @@ class Database {
   std::vector<std::string> notes_;
 };
 
+// What a command that asks about an outbox needs of it.
+struct OpenOutbox {
+  std::unique_ptr<Store> store;
+  std::vector<Feed> feeds;
+};
+Result<OpenOutbox> open_outbox(const config::Settings& settings);
+
 // `outboxd init`: creates or upgrades our tables.
 Result<InitReport> init_tables(const std::string& url, const InitOptions& options);
 

@@ -15,14 +15,12 @@ constexpr std::int64_t kRowsPerStep = 1000;
 int execute(const PruneFlags& flags) {
   const auto settings = load_settings(flags.config);
   if (!settings) return kUsage;
-  const auto database = Database::inspect(*settings);
-  if (!database) return report(database.failure());
-  const auto store = database->make_store();
-  const auto feeds = database->feeds(*settings);
+  const auto outbox = open_outbox(*settings);
+  if (!outbox) return report(outbox.failure());
   const Store::Retention retention{settings->retain, settings->retain_dead};
   std::int64_t rows = 0;
   while (true) {
-    const auto step = store->prune(feeds, retention, kRowsPerStep, flags.dry_run);
+    const auto step = outbox->store->prune(outbox->feeds, retention, kRowsPerStep, flags.dry_run);
     if (!step) return report(step.failure());
     rows += *step;
     if (flags.dry_run || *step == 0) break;

@@ -50,12 +50,10 @@ int watch(Store& store, const std::vector<Feed>& feeds, bool json) {
 int execute(const StatusFlags& flags) {
   const auto settings = load_settings(flags.config);
   if (!settings) return kUsage;
-  const auto database = Database::inspect(*settings);
-  if (!database) return report(database.failure());
-  const auto store = database->make_store();
-  const auto feeds = database->feeds(*settings);
-  if (flags.watch) return watch(*store, feeds, flags.json);
-  return show(read_status(*store, feeds), flags.json);
+  const auto outbox = open_outbox(*settings);
+  if (!outbox) return report(outbox.failure());
+  if (flags.watch) return watch(*outbox->store, outbox->feeds, flags.json);
+  return show(read_status(*outbox->store, outbox->feeds), flags.json);
 }
 
 }  // namespace outbox::app
