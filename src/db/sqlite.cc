@@ -28,6 +28,7 @@ FailureKind kind_of(int code) {
 }
 
 std::string_view advice(int code) {
+  if (code == SQLITE_IOERR_SHMSIZE) code = SQLITE_FULL;  // what a full disk says to whoever opens a file in WAL mode
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return "another connection holds its lock; it is tried again";

@@ -1,6 +1,7 @@
 // A full disk, under the file sink and under SQLite: nothing is lost, and the relay goes on when there is space again.
 #include <sys/mount.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "fault/sqlite_http.h"
@@ -124,6 +125,53 @@ TEST_F(FullDiskUnderSqlite, LosesNothing) {
   ASSERT_TRUE(relay->wait(30s)->succeeded()) << relay->standard_error();
   judge();
   EXPECT_EQ(dead_letters().size(), 0u);
+}
+
+// What cron starts says at once what is wrong, and leaves nothing half made.
+class OnceOnAFullDisk : public testing::Test, protected OnASmallDisk {
+ protected:
+  OnceOnAFullDisk() : OnASmallDisk("8m") {}
+
+  void SetUp() override {
+    if (!disk_.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+    daemon_.configure("database: \"sqlite:" + disk_.file("shop.db") +
+                      "\"\nsinks: { out: { type: stdout, from: beginning } }\nroutes: [ { sink: out } ]\n");
+    ASSERT_EQ(daemon_.run({"init"}).code, 0);
+    ASSERT_EQ(daemon_
+                  .run({"send", "--aggregate-type", "order", "--aggregate-id", "1", "--type", "Paid", "--payload",
+                        "{\"paid\": true}"})
+                  .code,
+              0);
+  }
+  std::string state_file() const { return disk_.file("shop.db-outboxd"); }
+  // Exit code 3, and as the only line that is no log line the reason.
+  void expect_full(const Ran& once) const {
+    EXPECT_EQ(once.code, 3) << once.err;
+    const auto lines = lines_of(once.err);
+    const auto said = std::count_if(lines.begin(), lines.end(),
+                                    [](const std::string& line) { return line.starts_with("outboxd: "); });
+    EXPECT_EQ(said, 1) << once.err;
+    EXPECT_NE(once.err.find("outboxd: sqlite " + disk_.file("shop.db")), std::string::npos) << once.err;
+    EXPECT_NE(once.err.find("free space on that disk"), std::string::npos) << once.err;
+  }
+
+  Daemon daemon_;
+};
+
+TEST_F(OnceOnAFullDisk, EndsWithThree) {
+  disk_.fill();
+  expect_full(daemon_.run({"run", "--once"}));
+  disk_.empty();
+  const Ran once = daemon_.run({"run", "--once"});
+  EXPECT_EQ(once.code, 0) << once.err;
+  EXPECT_NE(once.out.find("{\"paid\": true}"), std::string::npos) << once.out;
+}
+
+TEST_F(OnceOnAFullDisk, LeavesNoStateFileThatItCouldNotFill) {
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(state_file() + suffix);
+  disk_.fill();
+  expect_full(daemon_.run({"run", "--once"}));
+  EXPECT_FALSE(std::filesystem::exists(state_file()));
 }
 
 }  // namespace

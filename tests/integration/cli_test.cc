@@ -267,6 +267,20 @@ class CliOnSqlite : public Cli {
   nlohmann::json status() { return nlohmann::json::parse(run({"status", "--json"}).out); }
 };
 
+TEST_F(Cli, ADatabaseThatIsMissingIsThreeAndStaysMissing) {
+  configure(kGood);
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"run", "--once"}, {"status"}, {"prune"}}) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 3) << arguments[0] << ran.err;
+    EXPECT_EQ(lines(ran.err).size(), 1u) << ran.err;
+    EXPECT_EQ(ran.err.find("outboxd: sqlite shop.db: "), 0u) << ran.err;
+  }
+  std::vector<std::string> left;
+  for (const auto& each : std::filesystem::directory_iterator(folder_.path())) left.push_back(each.path().filename());
+  EXPECT_EQ(left, std::vector<std::string>{"outboxd.yaml"});
+}
+
 TEST_F(CliOnSqlite, SendPrintsTheIdAndTheMessageArrives) {
   const Ran sent = send({"--payload", "{\"b\": 1,  \"a\": 2}", "--header", "tenant=acme=1"});
   EXPECT_EQ(sent.code, 0) << sent.err;

@@ -1,8 +1,11 @@
 #include "store/sqlite/schema.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <span>
+#include <system_error>
 
 #include "db/sql_file.h"
 #include "db/sqlite_table.h"
@@ -74,6 +77,12 @@ Result<bool> migrate(Sqlite& connection, std::string_view name, const std::strin
   return true;
 }
 
+// What could not be filled, as on a full disk. Whoever has begun to fill it meanwhile keeps it.
+void remove_if_empty(const std::string& file) {
+  std::error_code unknown;
+  if (std::filesystem::file_size(file, unknown) == 0) std::filesystem::remove(file, unknown);
+}
+
 }  // namespace
 
 std::string sqlite_state_file(const std::string& file) { return file + "-outboxd"; }
@@ -86,10 +95,19 @@ std::string sqlite_schema_sql(const InitOptions& options) {
 }
 
 Result<Sqlite> open_sqlite_state(const std::string& file, const std::string& prefix) {
-  auto state = Sqlite::open(sqlite_state_file(file), Sqlite::Mode::create);
+  const std::string name = sqlite_state_file(file);
+  const bool is_new = ::access(name.c_str(), F_OK) != 0;
+  if (is_new) {
+    auto application = db::open_application(file, Sqlite::Mode::read);
+    if (!application) return application.failure();
+  }
+  auto state = Sqlite::open(name, Sqlite::Mode::create);
   if (!state) return state.failure();
   auto made = migrate(*state, kState, prefix, "poll");
-  if (!made) return made.failure();
+  if (!made) {
+    if (is_new && !state->replaced()) remove_if_empty(name);
+    return made.failure();
+  }
   auto version = state->text(db::with_prefix("SELECT value FROM outbox_meta WHERE name = 'schema_version'", prefix));
   if (!version) return version.failure();
   if (version->value_or("") != std::to_string(kVersion)) {
