@@ -281,6 +281,22 @@ TEST_F(Cli, ADatabaseThatIsMissingIsThreeAndStaysMissing) {
   EXPECT_EQ(left, std::vector<std::string>{"outboxd.yaml"});
 }
 
+// As after the loss of FILE-outboxd: what is not sent is said, once.
+TEST_F(CliOnSqlite, RowsThatASinkPassesOverAreCounted) {
+  configure("database: sqlite:shop.db\nsinks: { out: { type: stdout } }\nroutes: [ { sink: out } ]\n");
+  EXPECT_EQ(run({"run", "--once"}).err.find("passed_over"), std::string::npos);
+  EXPECT_EQ(send({"--payload", "[1]"}).code, 0);
+  EXPECT_EQ(send({"--payload", "[2]"}).code, 0);
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    std::filesystem::remove(folder_.file(std::string("shop.db-outboxd") + suffix));
+  }
+  const Ran first = run({"run", "--once"});
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.err.find("sink=out passed_over=2 "), std::string::npos) << first.err;
+  EXPECT_NE(first.err.find("from: beginning"), std::string::npos) << first.err;
+  EXPECT_EQ(run({"run", "--once"}).err.find("passed_over"), std::string::npos);
+}
+
 TEST_F(CliOnSqlite, SendPrintsTheIdAndTheMessageArrives) {
   const Ran sent = send({"--payload", "{\"b\": 1,  \"a\": 2}", "--header", "tenant=acme=1"});
   EXPECT_EQ(sent.code, 0) << sent.err;

@@ -28,6 +28,18 @@ Result<void> check_feed(const Feed& feed) {
       "fails its own transactions; use sent: keep (the default)"};
 }
 
+// A sink that begins now, because it is new or because FILE-outboxd was lost.
+Result<void> say_passed_over(Sqlite& application, const db::SqliteTable& table, const std::string& sink) {
+  auto rows = application.integer(fmt::format("SELECT count(*) FROM {}", table.name));
+  if (!rows) return rows.failure();
+  if (rows->value_or(0) == 0) return {};
+  log::warn("a sink without a stored position begins now: the rows that are there are passed over",
+            {{"sink", sink},
+             {"passed_over", std::to_string(**rows)},
+             {"hint", "to have them sent, start it under a new name with from: beginning"}});
+  return {};
+}
+
 class SqliteStore final : public Store {
  public:
   SqliteStore(const std::string& url, TableMapping mapping)
@@ -132,6 +144,7 @@ Result<FeedState> SqliteStore::take_over_now(const Feed& feed, const std::string
     auto last = db::last_seq(*application_, table_);
     if (!last) return last.failure();
     place.position.seq = *last;
+    if (auto said = say_passed_over(*application_, table_, feed.name); !said) return said.failure();
   }
   auto resumed = history.resume(*application_, table_, feed.name, place.position.seq, place.message_id);
   if (!resumed) return resumed.failure();
