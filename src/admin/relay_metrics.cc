@@ -75,7 +75,18 @@ void RelayMetrics::confirmed(const std::string& sink, Duration since_created, Du
   of_sink.publish.observe(seconds(since_published));
 }
 
-void RelayMetrics::attempted(const std::string& sink, Verdict verdict) { series(sink).attempts.at(verdict).add(); }
+void RelayMetrics::attempted(const std::string& sink, Verdict verdict) {
+  series(sink).attempts.at(verdict).add();
+  if (verdict == Verdict::delivered) return;
+  const std::lock_guard lock(mutex_);
+  failed_at_[sink] = std::chrono::steady_clock::now();
+}
+
+std::chrono::steady_clock::time_point RelayMetrics::last_failure(const std::string& sink) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = failed_at_.find(sink);
+  return found == failed_at_.end() ? std::chrono::steady_clock::time_point{} : found->second;
+}
 
 void RelayMetrics::dead(const std::string& sink, const std::string& reason) {
   metrics_.counter(metric::kDead, {{"sink", sink}, {"reason", reason}}).add();

@@ -1,9 +1,10 @@
-// RelayMetrics: turns what the runners tell into metrics.
+// RelayMetrics: turns what the runners tell into metrics, and remembers when each sink last failed.
 //
 // Events come as they happen (RelayObserver, any thread, cheap); states are refreshed from outside every few seconds:
 // a scrape reads what was last refreshed and never touches a runner or the database.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <span>
@@ -27,6 +28,9 @@ class RelayMetrics : public RelayObserver {
   void dead(const std::string& sink, const std::string& reason) override;
   void polled(Duration took) override;
   void breaker_changed(const std::string& sink, BreakerState to) override;
+
+  // When a delivery to the sink last failed; the epoch: none did yet.
+  std::chrono::steady_clock::time_point last_failure(const std::string& sink) const;
 
   // From the runners' views, one per feed.
   void refresh(std::span<const FeedView> feeds);
@@ -56,6 +60,8 @@ class RelayMetrics : public RelayObserver {
   Metrics& metrics_;
   std::map<std::string, SinkSeries> sinks_;  // not changed after construction
   Histogram poll_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::chrono::steady_clock::time_point> failed_at_;  // guarded by mutex_
 };
 
 std::string_view to_string(Verdict verdict);

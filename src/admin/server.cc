@@ -160,8 +160,13 @@ Result<std::unique_ptr<AdminServer>> AdminServer::start(const ListenAddress& add
   }
   auto state = std::make_unique<State>(std::move(handlers), limits);
   if (error = state->listen({ip, address.port}); error) {
-    return Failure{FailureKind::local, fmt::format("admin.listen: cannot listen on {}:{}: {}; choose another address",
-                                                   address.host, address.port, error.message())};
+    const bool taken = error == asio::error::address_in_use;
+    return Failure{
+        FailureKind::local,
+        fmt::format("admin.listen: cannot listen on {}:{}: {}; {}", address.host, address.port, error.message(),
+                    taken ? "another program has it, perhaps a relay that runs already (`outboxd status` "
+                            "names it): stop that one, or choose another address"
+                          : "choose another address")};
   }
   state->run();
   return std::unique_ptr<AdminServer>(new AdminServer(std::move(state)));

@@ -65,7 +65,7 @@ void add_run(CLI::App& app, Parsed& parsed) {
       add_command(app, "run", "Relay messages: every role that the file names", "outboxd run --config outboxd.yaml");
   file_options(*run, parsed.run.config);
   override_option(*run, parsed.run.config.overrides, "--admin-listen", "admin.listen",
-                  "host:port of /metrics, /healthz, /readyz");
+                  "host:port of /metrics, /healthz, /readyz; --once opens none");
   log_options(*run, parsed.run.config.overrides);
   run->add_flag("--once", parsed.run.once,
                 "Deliver what is there and due now, retries awaited, then end; exit 1 if any is waiting or dead");

@@ -1,5 +1,7 @@
 #include "app/watch.h"
 
+#include <algorithm>
+
 #include "admin/endpoints.h"
 #include "app/relay_service.h"
 #include "base/log.h"
@@ -17,7 +19,20 @@ std::vector<std::string> sink_names(const config::Settings& settings) {
 }  // namespace
 
 Watch::Watch(const config::Settings& settings)
-    : address_(settings.admin.listen), metrics_(metric::kAll), relay_metrics_(metrics_, sink_names(settings)) {}
+    : address_(settings.admin.listen),
+      sinks_(sink_names(settings)),
+      metrics_(metric::kAll),
+      relay_metrics_(metrics_, sinks_) {}
+
+std::chrono::steady_clock::time_point Watch::last_failure(const std::string& sink) const {
+  return relay_metrics_.last_failure(sink);
+}
+
+std::chrono::steady_clock::time_point Watch::last_failure() const {
+  std::chrono::steady_clock::time_point last{};
+  for (const std::string& sink : sinks_) last = std::max(last, last_failure(sink));
+  return last;
+}
 
 Result<void> Watch::listen() {
   if (address_.empty()) return {};

@@ -4,6 +4,7 @@
 // Thread: any; the server and the relay call it from theirs.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,9 @@ class Watch {
   void detach();
 
   RelayObserver& observer() { return relay_metrics_; }
+  // When a delivery last failed, at that sink or at any; the epoch: none did yet.
+  std::chrono::steady_clock::time_point last_failure(const std::string& sink) const;
+  std::chrono::steady_clock::time_point last_failure() const;
   // What the housekeeping calls with the table-wide figures; a scrape never touches the database.
   std::function<void(const std::vector<StoreStatus>&)> figures(const Database& database,
                                                                const config::Settings& settings);
@@ -36,6 +40,7 @@ class Watch {
   std::vector<FeedView> views();
 
   const std::string address_;
+  const std::vector<std::string> sinks_;
   Metrics metrics_;
   RelayMetrics relay_metrics_;
   std::mutex mutex_;

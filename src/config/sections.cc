@@ -199,7 +199,8 @@ constexpr Option kAdmin[] = {
     {.name = "listen",
      .type = text,
      .fallback = "",
-     .help = "host:port of /metrics, /healthz and /readyz, on the loopback only; unset: no listener. Port 0: any"},
+     .help = "host:port of /metrics, /healthz and /readyz, on the loopback only; unset: no listener, nor with run "
+             "--once. Port 0: any"},
 };
 
 constexpr Option kLog[] = {

@@ -79,6 +79,34 @@ TEST_F(DaemonRun, OnceBesideALivingRelayIsThreeAndNamesIt) {
   EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);  // it has said that it stopped
 }
 
+// The address of the relay that lives is no matter of --once, and a second relay says what may have it.
+TEST_F(DaemonRun, OnceWantsNoAdminAddress) {
+  configure_events();
+  auto relay = daemon_.start();
+  const std::string address = "127.0.0.1:" + std::to_string(admin_port(*relay));
+  ASSERT_TRUE(eventually(30s, [&] { return database_->value("select count(*) from outbox_relay") == "1"; }));
+  const Ran once = daemon_.run({"run", "--once", "--admin-listen", address});
+  EXPECT_EQ(once.code, 3) << once.err;
+  EXPECT_NE(once.err.find(" is at work"), std::string::npos) << once.err;
+  const Ran second = daemon_.run({"run", "--admin-listen", address});
+  EXPECT_EQ(second.code, 3) << second.err;
+  EXPECT_NE(second.err.find("outboxd: admin.listen: cannot listen on " + address), std::string::npos) << second.err;
+  EXPECT_NE(second.err.find("perhaps a relay that runs already"), std::string::npos) << second.err;
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+}
+
+// A cron job does not hang for a day.
+TEST_F(DaemonRun, OnceDoesNotAwaitALongRetryAfter) {
+  stub_.set_script([](const StubRequest&) { return StubReply{.status = 429, .headers = {{"Retry-After", "86400"}}}; });
+  configure_events("retry: { base: 20ms, cap: 50ms }\n");
+  send("1");
+  const Ran once = daemon_.run({"run", "--once"});
+  EXPECT_EQ(once.code, 1) << once.err;
+  EXPECT_NE(once.err.find("outboxd: not everything was delivered: events: "), std::string::npos) << once.err;
+  EXPECT_NE(once.err.find("http_429"), std::string::npos) << once.err;
+  EXPECT_EQ(stub_.request_count(), 1u);
+}
+
 TEST_F(DaemonRun, TheLaterRelayTakesOverAndTheFirstEnds) {
   configure_events();
   auto first = daemon_.start();

@@ -4,11 +4,13 @@
 #include <malloc.h>
 
 #include "app/commands/commands.h"
+#include "app/once.h"
 #include "app/relay_service.h"
 #include "app/settings_file.h"
 #include "app/signals.h"
 #include "app/watch.h"
 #include "base/log.h"
+#include "base/text.h"
 
 namespace outbox::app {
 
@@ -47,15 +49,6 @@ Result<void> refuse_if_owned(const config::Settings& settings, const Database& d
   return {};
 }
 
-bool anything_left(const std::vector<FeedView>& feeds) {
-  for (const FeedView& feed : feeds) {
-    for (const SinkView& sink : feed.sinks) {
-      if (sink.died > 0 || sink.queued > 0 || sink.parked.waiting > sink.parked.not_due) return true;
-    }
-  }
-  return false;
-}
-
 int exit_code(RunnerEnd end, RelayService& service, bool once) {
   switch (end) {
     case RunnerEnd::fenced:
@@ -79,6 +72,28 @@ RunnerEnd serve(RelayService& service) {
   }
 }
 
+int run_on(RelayService& service) { return exit_code(serve(service), service, false); }
+
+int run_once(RelayService& service, const Watch& watch, const config::Settings& settings) {
+  service.drain();
+  OnceWatch once(settings, OnceWatch::Clock::now());
+  for (;;) {
+    const auto now = OnceWatch::Clock::now();
+    const RunnerEnd end = service.wait_until(now);
+    if (end != RunnerEnd::running) return exit_code(end, service, true);
+    if (const auto given_up = once.look(service.view(), watch.last_failure(), now)) {
+      service.stop();
+      serve(service);
+      fmt::print(stderr, "outboxd: {}\n", one_line(given_up->what));
+      return given_up->code;
+    }
+    if (!wait_for_signal(kTurn)) continue;
+    log::info("stopping: delivering what is in flight");
+    service.stop();
+    return exit_code(serve(service), service, true);
+  }
+}
+
 }  // namespace
 
 int execute(const RunFlags& flags) {
@@ -90,7 +105,9 @@ int execute(const RunFlags& flags) {
   log::configure(settings->log.level, settings->log.format);
 
   Watch watch(*settings);
-  if (auto listening = watch.listen(); !listening) return report(listening.failure());
+  if (!flags.once) {  // what ends by itself is not scraped, and must not want a relay's address
+    if (auto listening = watch.listen(); !listening) return report(listening.failure());
+  }
   const auto database = await_database(*settings, flags.once);
   if (!database) return report(database.failure());
   if (!*database) return kDone;
@@ -105,9 +122,7 @@ int execute(const RunFlags& flags) {
   if (!service) return report(service.failure());
   log::info("relay started", {{"relay", name}, {"version", OUTBOX_VERSION}});
   watch.attach(**service);
-  if (flags.once) (*service)->drain();
-  const RunnerEnd end = serve(**service);
-  const int code = exit_code(end, **service, flags.once);
+  const int code = flags.once ? run_once(**service, watch, *settings) : run_on(**service);
   watch.detach();
   log::info("relay stopped", {{"relay", name}});
   return code;
