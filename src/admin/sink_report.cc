@@ -63,6 +63,7 @@ class ReportReader : public JsonVisitor {
     if (name_ == "delivered") report.delivered = std::strtoull(text.c_str(), nullptr, 10);
     if (name_ == "in_flight") report.in_flight = std::strtoull(text.c_str(), nullptr, 10);
     if (name_ == "rate") report.rate = std::strtod(text.c_str(), nullptr);
+    if (name_ == "last_error_us") report.last_error_at = Time(Duration(std::strtoll(text.c_str(), nullptr, 10)));
     if (name_ == "last_delivery_us") {
       report.last_delivery = Time(Duration(std::strtoll(text.c_str(), nullptr, 10)));
     }
@@ -80,7 +81,9 @@ std::string to_json(std::span<const SinkReport> reports) {
   for (const SinkReport& report : reports) {
     json.begin_object().key("sink").value(report.sink).key("breaker").value(report.breaker);
     json.key("breaker_reason").value(report.breaker_reason).key("held_because").value(report.held_because);
-    json.key("last_error").value(report.last_error).key("delivered").value(report.delivered);
+    json.key("last_error").value(report.last_error);
+    json.key("last_error_us").value(report.last_error_at.time_since_epoch().count());
+    json.key("delivered").value(report.delivered);
     json.key("rate").value(report.rate).key("in_flight").value(report.in_flight);
     json.key("last_delivery_us").value(report.last_delivery.time_since_epoch().count()).end_object();
   }
@@ -94,28 +97,38 @@ Result<std::vector<SinkReport>> parse_sink_reports(std::string_view json) {
   return std::move(reader.reports);
 }
 
-std::vector<SinkReport> SinkReporter::report(std::span<const SinkView> sinks,
-                                             std::chrono::steady_clock::time_point now) {
+std::vector<SinkReport> SinkReporter::report(std::span<const FeedView> feeds, const LastFailure& last_failure,
+                                             Clock::time_point now) {
   std::vector<SinkReport> reports;
-  for (const SinkView& view : sinks) {
-    SinkReport report;
-    report.sink = view.name;
-    report.breaker = to_string(view.breaker);
-    report.breaker_reason = view.breaker == BreakerState::closed ? "" : view.breaker_reason;
-    report.held_because = view.held_because;
-    report.last_error = view.last_error;
-    report.delivered = view.delivered;
-    report.in_flight = view.in_flight;
-    report.last_delivery = view.last_delivery;
-    const auto [last, first] = last_.try_emplace(view.name, Last{view.delivered, now});
-    const std::chrono::duration<double> passed = now - last->second.at;
-    if (!first && passed.count() > 0 && view.delivered >= last->second.delivered) {
-      report.rate = static_cast<double>(view.delivered - last->second.delivered) / passed.count();
+  for (const FeedView& feed : feeds) {
+    for (const SinkView& view : feed.sinks) {
+      reports.push_back(report(view, now));
+      const auto failed = last_failure(view.name);
+      if (failed == Clock::time_point{} || feed.made_at == Clock::time_point{}) continue;
+      // By the database's clock, which the view knows.
+      reports.back().last_error_at = feed.now + std::chrono::duration_cast<Duration>(failed - feed.made_at);
     }
-    last->second = {view.delivered, now};
-    reports.push_back(std::move(report));
   }
   return reports;
+}
+
+SinkReport SinkReporter::report(const SinkView& view, Clock::time_point now) {
+  SinkReport report;
+  report.sink = view.name;
+  report.breaker = to_string(view.breaker);
+  report.breaker_reason = view.breaker == BreakerState::closed ? "" : view.breaker_reason;
+  report.held_because = view.held_because;
+  report.last_error = view.last_error;
+  report.delivered = view.delivered;
+  report.in_flight = view.in_flight;
+  report.last_delivery = view.last_delivery;
+  const auto [last, first] = last_.try_emplace(view.name, Last{view.delivered, now});
+  const std::chrono::duration<double> passed = now - last->second.at;
+  if (!first && passed.count() > 0 && view.delivered >= last->second.delivered) {
+    report.rate = static_cast<double>(view.delivered - last->second.delivered) / passed.count();
+  }
+  last->second = {view.delivered, now};
+  return report;
 }
 
 }  // namespace outbox

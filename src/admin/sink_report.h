@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -12,7 +13,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "relay/core.h"
+#include "relay/runner.h"
 
 namespace outbox {
 
@@ -22,6 +23,7 @@ struct SinkReport {
   std::string breaker_reason;  // why it is not closed
   std::string held_because;    // why nothing is read, or empty
   std::string last_error;
+  Time last_error_at{};         // the epoch: not known, or none yet
   std::uint64_t delivered = 0;  // since the relay started
   double rate = 0;              // delivered per second since the last heartbeat
   std::uint64_t in_flight = 0;
@@ -35,13 +37,19 @@ Result<std::vector<SinkReport>> parse_sink_reports(std::string_view json);
 // Makes the reports of one relay; remembers the counts of the last time for the rates. One thread.
 class SinkReporter {
  public:
-  std::vector<SinkReport> report(std::span<const SinkView> sinks, std::chrono::steady_clock::time_point now);
+  using Clock = std::chrono::steady_clock;
+  // Asked for a sink's name; the epoch: nothing has failed yet.
+  using LastFailure = std::function<Clock::time_point(const std::string&)>;
+
+  std::vector<SinkReport> report(std::span<const FeedView> feeds, const LastFailure& last_failure,
+                                 Clock::time_point now);
 
  private:
   struct Last {
     std::uint64_t delivered = 0;
-    std::chrono::steady_clock::time_point at;
+    Clock::time_point at;
   };
+  SinkReport report(const SinkView& view, Clock::time_point now);
   std::map<std::string, Last> last_;
 };
 

@@ -12,6 +12,7 @@ TEST(SinkReport, ReadsBack) {
   report.breaker_reason = "refused";
   report.held_because = "breaker open";
   report.last_error = "connection \"refused\"\n";
+  report.last_error_at = Time(Duration(1'700'000'000'000'001));
   report.delivered = 1ull << 60;
   report.rate = 12.5;
   report.in_flight = 7;
@@ -25,6 +26,7 @@ TEST(SinkReport, ReadsBack) {
   EXPECT_EQ(back.breaker_reason, report.breaker_reason);
   EXPECT_EQ(back.held_because, report.held_because);
   EXPECT_EQ(back.last_error, report.last_error);
+  EXPECT_EQ(back.last_error_at, report.last_error_at);
   EXPECT_EQ(back.delivered, report.delivered);
   EXPECT_EQ(back.rate, report.rate);
   EXPECT_EQ(back.in_flight, report.in_flight);
@@ -43,16 +45,38 @@ TEST(SinkReport, AnotherVersionsMembersDoNoHarm) {
   EXPECT_FALSE(parse_sink_reports("[{"));
 }
 
-TEST(SinkReporter, RateIsOfTheLastInterval) {
-  SinkReporter reporter;
-  SinkView view;
-  view.name = "a";
-  view.delivered = 100;
-  const auto start = std::chrono::steady_clock::time_point{};
-  EXPECT_EQ(reporter.report({&view, 1}, start)[0].rate, 0);
-  view.delivered = 150;
-  EXPECT_EQ(reporter.report({&view, 1}, start + 10s)[0].rate, 5);
-  EXPECT_EQ(reporter.report({&view, 1}, start + 20s)[0].rate, 0);
+class SinkReporterTest : public testing::Test {
+ protected:
+  SinkReporterTest() {
+    feed_.sinks.emplace_back();
+    view().name = "a";
+    feed_.now = Time(Duration(1'700'000'000'000'000));
+    feed_.made_at = kStart;
+  }
+  SinkView& view() { return feed_.sinks[0]; }
+  SinkReport report(SinkReporter::Clock::time_point now) {
+    return reporter_.report(
+        {&feed_, 1}, [this](const std::string&) { return failed_at_; }, now)[0];
+  }
+
+  static constexpr SinkReporter::Clock::time_point kStart{std::chrono::hours(1)};
+  FeedView feed_;
+  SinkReporter::Clock::time_point failed_at_{};
+  SinkReporter reporter_;
+};
+
+TEST_F(SinkReporterTest, RateIsOfTheLastInterval) {
+  view().delivered = 100;
+  EXPECT_EQ(report(kStart).rate, 0);
+  view().delivered = 150;
+  EXPECT_EQ(report(kStart + 10s).rate, 5);
+  EXPECT_EQ(report(kStart + 20s).rate, 0);
+}
+
+TEST_F(SinkReporterTest, AFailureIsDatedByTheDatabasesClock) {
+  EXPECT_EQ(report(kStart).last_error_at, Time{});
+  failed_at_ = kStart - 3s;
+  EXPECT_EQ(report(kStart).last_error_at, feed_.now - 3s);
 }
 
 }  // namespace

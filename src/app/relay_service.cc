@@ -6,7 +6,6 @@
 #include <array>
 #include <random>
 
-#include "admin/sink_report.h"
 #include "app/registry.h"
 
 namespace outbox::app {
@@ -67,7 +66,7 @@ Result<std::unique_ptr<Runner>> make_runner(const config::Settings& settings, co
 
 Result<std::unique_ptr<RelayService>> RelayService::start(
     const config::Settings& settings, const Database& database, const std::string& relay, RelayObserver& observer,
-    std::function<void(const std::vector<StoreStatus>&)> on_status) {
+    SinkReporter::LastFailure last_failure, std::function<void(const std::vector<StoreStatus>&)> on_status) {
   std::unique_ptr<RelayService> service(new RelayService());
   const auto router = make_router(settings);
   const std::vector<Feed> feeds = database.feeds(settings);
@@ -85,10 +84,9 @@ Result<std::unique_ptr<RelayService>> RelayService::start(
   options.relay = relay;
   options.feeds = feeds;
   options.retention = {settings.retain, settings.retain_dead};
-  auto sinks_json = [raw = service.get(), reporter = std::make_shared<SinkReporter>()] {
-    std::vector<SinkView> sinks;
-    for (const FeedView& feed : raw->view()) sinks.insert(sinks.end(), feed.sinks.begin(), feed.sinks.end());
-    return to_json(reporter->report(sinks, std::chrono::steady_clock::now()));
+  auto sinks_json = [raw = service.get(), reporter = std::make_shared<SinkReporter>(),
+                     last_failure = std::move(last_failure)] {
+    return to_json(reporter->report(raw->view(), last_failure, std::chrono::steady_clock::now()));
   };
   service->housekeeping_ = std::make_unique<Housekeeping>(database.make_store(), std::move(options),
                                                           std::move(sinks_json), std::move(on_status));

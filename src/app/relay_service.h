@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "admin/sink_report.h"
 #include "app/database.h"
 #include "config/settings.h"
 #include "relay/housekeeping.h"
@@ -17,10 +18,11 @@ namespace outbox::app {
 
 class RelayService {
  public:
-  // Makes the sinks (fails on bad options) and starts everything. `observer` outlives the service; `on_status` is
-  // called from the housekeeping's thread.
+  // Makes the sinks (fails on bad options) and starts everything. `observer` outlives the service; `last_failure` and
+  // `on_status` are called from the housekeeping's thread.
   static Result<std::unique_ptr<RelayService>> start(const config::Settings& settings, const Database& database,
                                                      const std::string& relay, RelayObserver& observer,
+                                                     SinkReporter::LastFailure last_failure,
                                                      std::function<void(const std::vector<StoreStatus>&)> on_status);
   ~RelayService();
   RelayService(const RelayService&) = delete;

@@ -22,19 +22,27 @@ std::string age(Time since, Time now) {
   return fmt::format("{}d", seconds / 86'400);
 }
 
-std::string last_error(const SinkLine& line) {
-  if (!line.live.held_because.empty()) return "held: " + line.live.held_because;
-  if (!line.live.breaker_reason.empty()) return line.live.breaker_reason;
-  return line.live.last_error.empty() ? line.stored.last_error : line.live.last_error;
+bool is_over(const SinkLine& line, const std::optional<Time>& at) {
+  return at && line.stored.parked.waiting == 0 && line.stored.parked.dead == 0 && line.live.last_delivery > *at;
+}
+
+// "http_422: no such order (3h ago; said by relay shop:4711, which no longer runs)".
+std::string error_text(const SinkLine& line, Time now) {
+  const LastError error = last_error(line);
+  if (error.what.empty()) return "";
+  std::vector<std::string> notes;
+  if (error.at) notes.push_back(age(*error.at, now) + " ago");
+  if (!error.relay.empty() && !line.alive) notes.push_back("said by relay " + error.relay + ", which no longer runs");
+  const std::string what = one_line(error.what);
+  return notes.empty() ? what : fmt::format("{} ({})", what, join(notes, "; "));
 }
 
 std::string sink_row(const std::string& name, const SinkLine& line, Time now) {
-  const bool live = !line.relay.empty();
   const auto oldest = line.stored.oldest_waiting ? age(*line.stored.oldest_waiting, now) : "-";
-  return fmt::format("{:<20} {:<10} {:>9} {:>9} {:>7} {:>10} {:>9}  {}\n", name, live ? line.live.breaker : "no relay",
-                     line.stored.parked.waiting, line.stored.parked.dead, oldest,
-                     live ? std::to_string(line.live.in_flight) : "-",
-                     live ? fmt::format("{:.1f}", line.live.rate) : "-", one_line(last_error(line)));
+  return fmt::format("{:<20} {:<10} {:>9} {:>9} {:>7} {:>10} {:>9}  {}\n", name,
+                     line.alive ? line.live.breaker : "no relay", line.stored.parked.waiting, line.stored.parked.dead,
+                     oldest, line.alive ? std::to_string(line.live.in_flight) : "-",
+                     line.alive ? fmt::format("{:.1f}", line.live.rate) : "-", error_text(line, now));
 }
 
 void optional_time(JsonWriter& json, std::string_view key, const std::optional<Time>& time) {
@@ -46,21 +54,28 @@ void optional_time(JsonWriter& json, std::string_view key, const std::optional<T
   }
 }
 
+void text_or_null(JsonWriter& json, std::string_view key, bool there, const std::string& text) {
+  json.key(key);
+  there ? json.value(text) : json.null();
+}
+
 void sink_json(JsonWriter& json, const std::string& name, const SinkLine& line) {
+  const SinkReport live = line.alive ? line.live : SinkReport{};
   json.begin_object().key("name").value(name);
   json.key("waiting").value(line.stored.parked.waiting).key("dead").value(line.stored.parked.dead);
   json.key("waiting_for_destination").value(line.stored.parked.uncharged);
   optional_time(json, "oldest_waiting", line.stored.oldest_waiting);
-  const bool live = !line.relay.empty();
-  json.key("relay");
-  live ? json.value(line.relay) : json.null();
-  json.key("breaker");
-  live ? json.value(line.live.breaker) : json.null();
-  json.key("in_flight").value(line.live.in_flight).key("rate").value(line.live.rate);
-  json.key("delivered").value(line.live.delivered);
+  text_or_null(json, "relay", line.alive, line.relay);
+  text_or_null(json, "breaker", line.alive, live.breaker);
+  json.key("in_flight").value(live.in_flight).key("rate").value(live.rate).key("delivered").value(live.delivered);
   optional_time(json, "last_delivery",
                 line.live.last_delivery == Time{} ? std::nullopt : std::optional(line.live.last_delivery));
-  json.key("held_because").value(line.live.held_because).key("last_error").value(last_error(line)).end_object();
+  json.key("held_because").value(live.held_because);
+  const LastError error = last_error(line);
+  json.key("last_error").value(error.what);
+  optional_time(json, "last_error_at", error.at);
+  text_or_null(json, "last_error_relay", !error.relay.empty(), error.relay);
+  json.key("last_error_relay_stopped").value(!error.relay.empty() && !line.alive).end_object();
 }
 
 }  // namespace
@@ -70,10 +85,11 @@ StatusReport make_status_report(StoreStatus store, const std::vector<std::string
   for (const std::string& sink : sinks) report.sinks[sink];
   for (const auto& [name, status] : store.sinks) report.sinks[name].stored = status;
   std::vector<const RelayStatus*> relays;
-  for (const RelayStatus& relay : store.relays) {
-    if (alive(relay, store.database_now)) relays.push_back(&relay);
-  }
-  std::sort(relays.begin(), relays.end(), [](const auto* a, const auto* b) { return a->seen_at < b->seen_at; });
+  for (const RelayStatus& relay : store.relays) relays.push_back(&relay);
+  // The last one that says something of a sink counts: the living after those that are not, then by when it was seen.
+  std::sort(relays.begin(), relays.end(), [now = store.database_now](const auto* a, const auto* b) {
+    return std::pair(alive(*a, now), a->seen_at) < std::pair(alive(*b, now), b->seen_at);
+  });
   for (const RelayStatus* relay : relays) {
     const auto reports = parse_sink_reports(relay->sinks_json);
     if (!reports) continue;  // a relay that has said nothing yet
@@ -82,10 +98,23 @@ StatusReport make_status_report(StoreStatus store, const std::vector<std::string
       if (line == report.sinks.end()) continue;
       line->second.live = live;
       line->second.relay = relay->name;
+      line->second.alive = alive(*relay, store.database_now);
     }
   }
   report.store = std::move(store);
   return report;
+}
+
+LastError last_error(const SinkLine& line) {
+  if (line.alive && !line.live.held_because.empty()) return {"held: " + line.live.held_because, {}, line.relay};
+  if (line.alive && !line.live.breaker_reason.empty()) return {line.live.breaker_reason, {}, line.relay};
+  LastError said{line.live.last_error, {}, line.relay};
+  if (line.live.last_error_at != Time{}) said.at = line.live.last_error_at;
+  const LastError stored{line.stored.last_error, line.stored.last_error_at, {}};
+  const bool newer = !stored.what.empty() && (said.what.empty() || (stored.at && said.at && *stored.at > *said.at));
+  LastError error = newer ? stored : said;
+  if (error.what.empty() || is_over(line, error.at)) return {};
+  return error;
 }
 
 std::string status_text(const StatusReport& report) {

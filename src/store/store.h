@@ -52,6 +52,7 @@ struct SinkStatus {
   ParkedCounts parked;
   std::optional<Time> oldest_waiting;  // created_at of the oldest waiting delivery
   std::string last_error;              // of the most recently failed parked delivery
+  std::optional<Time> last_error_at;   // when that was; empty without last_error
 };
 
 struct RelayStatus {

@@ -442,6 +442,7 @@ TEST_P(StoreConformance, StatusCountsWhatIsUnsent) {
   EXPECT_EQ(now.unsent, 2);
   EXPECT_FALSE(now.unsent_is_capped);
   EXPECT_EQ(now.oldest_unsent, first->created_at);
+  EXPECT_FALSE(now.sinks.at("events").last_error_at.has_value());
   SettleBatch batch;
   batch.parks = {waiting(first, 1h)};
   batch.position = bench_->after_all();
@@ -451,6 +452,7 @@ TEST_P(StoreConformance, StatusCountsWhatIsUnsent) {
   EXPECT_EQ(now.sinks.at("events").parked.waiting, 1);
   EXPECT_EQ(now.sinks.at("events").oldest_waiting, first->created_at);
   EXPECT_EQ(now.sinks.at("events").last_error, "it said no");
+  EXPECT_TRUE(now.sinks.at("events").last_error_at.has_value());
 }
 
 TEST_P(StoreConformance, StatusNamesSinksThatAreInNoFeed) {

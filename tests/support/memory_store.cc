@@ -180,7 +180,10 @@ class MemoryStore final : public Store {
     status.parked = counts_of(sink);
     for (const auto& row : state_->parked) {
       if (row.park.sink != sink || row.state == "done") continue;
-      if (!row.park.error.empty()) status.last_error = row.park.error;
+      if (!row.park.error.empty()) {
+        status.last_error = row.park.error;
+        status.last_error_at = state_->now();
+      }
       if (row.state == "waiting" && (!status.oldest_waiting || row.park.record->created_at < *status.oldest_waiting)) {
         status.oldest_waiting = row.park.record->created_at;
       }

@@ -117,8 +117,9 @@ int execute(const RunFlags& flags) {
   }
 
   const std::string name = relay_name();
-  auto service =
-      RelayService::start(*settings, **database, name, watch.observer(), watch.figures(**database, *settings));
+  auto service = RelayService::start(
+      *settings, **database, name, watch.observer(), [&](const std::string& sink) { return watch.last_failure(sink); },
+      watch.figures(**database, *settings));
   if (!service) return report(service.failure());
   log::info("relay started", {{"relay", name}, {"version", OUTBOX_VERSION}});
   watch.attach(**service);

@@ -80,22 +80,27 @@ Result<std::set<std::string>> sink_names(db::PgConnection& connection, const PgS
 Result<SinkStatus> sink_status(db::PgConnection& connection, PgSession& session, const std::string& sink) {
   auto parking = parked_summary(session, sink);
   if (!parking) return parking.failure();
-  SinkStatus status{parking->counts, {}, {}};
+  SinkStatus status;
+  status.parked = parking->counts;
   const auto& delivery = session.names().delivery;
-  auto rows = connection.query(
-      "select (select " + sql_micros("min(created_at)") + " from (select created_at from " + delivery +
-          " where sink = $1 and state = 'waiting' limit 10000) w), (select last_error from ((select last_error,"
-          " changed_at from " +
-          delivery +
+  auto oldest = connection.query("select " + sql_micros("min(created_at)") + " from (select created_at from " +
+                                     delivery + " where sink = $1 and state = 'waiting' limit 10000) w",
+                                 {sink});
+  if (!oldest) return oldest.failure();
+  if (!oldest->null(0, 0)) status.oldest_waiting = pg_micros(*oldest, 0, 0);
+  auto error = connection.query(
+      "select last_error, " + sql_micros("changed_at") + " from ((select last_error, changed_at from " + delivery +
           " where sink = $1 and state = 'dead' order by changed_at desc limit 1)"
           " union all (select last_error, changed_at from (select last_error, changed_at from " +
           delivery +
           " where sink = $1 and state = 'waiting' and attempts > 0 limit 10000) w order by changed_at desc limit 1)) e"
-          " order by changed_at desc limit 1)",
+          " where last_error <> '' order by changed_at desc limit 1",
       {sink});
-  if (!rows) return rows.failure();
-  if (!rows->null(0, 0)) status.oldest_waiting = pg_micros(*rows, 0, 0);
-  status.last_error = rows->text(0, 1);
+  if (!error) return error.failure();
+  if (error->size() > 0) {
+    status.last_error = error->text(0, 0);
+    status.last_error_at = pg_micros(*error, 0, 1);
+  }
   return status;
 }
 

@@ -280,6 +280,7 @@ TEST_F(SqliteStore, StatusCountsWhatIsUnsent) {
   EXPECT_EQ(status->oldest_unsent, Time(Duration(1'767'225'600'000'000)));
   EXPECT_EQ(status->sinks.at("sink").parked.waiting, 1);
   EXPECT_EQ(status->sinks.at("sink").last_error, "status 500");
+  EXPECT_TRUE(status->sinks.at("sink").last_error_at.has_value());
   ASSERT_EQ(status->relays.size(), 1u);
   EXPECT_FALSE(status->relays[0].stopped);
 }

@@ -24,13 +24,18 @@ Result<SinkStatus> sink_status(const SqliteFiles& files, const std::string& sink
       {sink});
   if (!oldest) return oldest.failure();
   if (*oldest) status.oldest_waiting = Time(Duration(**oldest));
-  auto error = files.state.text(
-      db::with_prefix("SELECT last_error FROM outbox_delivery WHERE sink = ? AND state IN ('waiting', 'dead') AND "
-                      "last_error <> '' ORDER BY updated_at DESC LIMIT 1",
+  auto error = files.state.query(
+      db::with_prefix("SELECT last_error, updated_at FROM outbox_delivery WHERE sink = ? AND state IN ('waiting', "
+                      "'dead') AND last_error <> '' ORDER BY updated_at DESC LIMIT 1",
                       files.prefix),
       {sink});
   if (!error) return error.failure();
-  status.last_error = error->value_or("");
+  auto there = error->next();
+  if (!there) return there.failure();
+  if (*there) {
+    status.last_error = error->text(0);
+    status.last_error_at = error->time(1);
+  }
   return status;
 }
 
