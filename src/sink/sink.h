@@ -37,7 +37,6 @@ struct Capabilities {
   std::size_t window_bytes = 16u << 20;
   // A larger payload is refused before it is published (dead letter, reason too_large); 0: no limit known.
   std::size_t payload_max = 0;
-  bool deduplicates = false;  // the far side drops repeats of a message id for a while
 };
 
 // Receives outcomes. Called from any thread of the sink's; returns at once; never called with a lock of the sink held

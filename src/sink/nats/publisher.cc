@@ -51,7 +51,6 @@ Capabilities Publisher::capabilities() const {
   capabilities.pipelines_key = false;
   capabilities.window_messages = options_.window;
   capabilities.window_bytes = kWindowBytes;
-  capabilities.deduplicates = true;
   return capabilities;
 }
 
