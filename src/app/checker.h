@@ -1,4 +1,4 @@
-// The checker: what really happened against what should have (design 1). It knows no product and trusts no table of
+// The checker: what really happened against what should have. It knows no product and trusts no table of
 // ours: *committed* is a ledger that the business transactions wrote beside their messages, *arrived* is what the far
 // end took, in its order.
 //

@@ -1,5 +1,5 @@
 // Outcome: what a sink says of one publication. A sink judges only what it saw; whose fault an `unknown` is, how
-// often to try and when, is the relay's business (design 3.2 and 3.6).
+// often to try and when, is the relay's business (docs/ARCHITECTURE.md, "The states of a delivery").
 #pragma once
 
 #include <cstdint>

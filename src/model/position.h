@@ -1,4 +1,5 @@
-// Position: how far one sink has come in an outbox table (design 3.4, PgQ's snapshot windows).
+// Position: how far one sink has come in an outbox table. On PostgreSQL that is a place in a window
+// between two snapshots, as PgQ reads its queues; how it is stored: docs/adr/0010-postgresql-state.md.
 //
 // All that is visible in `from` is settled; of what is visible in `to` but not in `from`, all up to and including
 // `seq`. Both are opaque text: on PostgreSQL a pg_snapshot. `to` is empty between two windows. On SQLite, whose

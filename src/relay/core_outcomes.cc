@@ -70,7 +70,7 @@ void Core::State::on_delivered(Side& side, Delivery& delivery) {
 }
 
 // A time-out or a 5xx: the message's fault if another message of the same destination succeeded since this one's last
-// try, else the destination's (design 3.6).
+// try, else the destination's.
 void Core::State::on_unknown(Side& side, Delivery& delivery, const Outcome& outcome) {
   Destination& to = *delivery.destination;
   const bool others_succeeded = to.successes > delivery.successes_seen;

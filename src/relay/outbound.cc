@@ -226,7 +226,7 @@ bool Outbound::room_for(const Record& record) const {
 }
 
 // A half-open breaker probes with another key than the one whose probe failed, if there is one: otherwise one message
-// that always gives a 500 would keep its destination closed for ever (design 3.6).
+// that always gives a 500 would keep its destination closed for ever.
 bool Outbound::yields_probe(const Line& line, const Delivery& delivery, Time now) const {
   const Destination& to = *delivery.destination;
   if (broken(Variant::probe_same_key)) return false;

@@ -1,5 +1,6 @@
-// Source: where records come from. One source reads one outbox table for one feed (design 3.4: every sink that can
-// keeps a position of its own, and then is a feed by itself; sinks that share marks in the table share a feed).
+// Source: where records come from. One source reads one outbox table for one feed: every sink that can keeps a position
+// of its own, and then is a feed by itself; sinks that share marks in the table share a feed
+// (docs/adr/0001-a-feed-per-sink.md).
 #pragma once
 
 #include <cstddef>

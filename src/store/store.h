@@ -2,7 +2,7 @@
 // deliveries, heartbeats, retention. All SQL on our side tables has its home in the implementations.
 //
 // On PostgreSQL the state lives beside the outbox table; on SQLite in a file of its own (FILE-outboxd), because a write
-// of ours between an application's read and its write would fail the application's transaction (design 3.4).
+// of ours between an application's read and its write would fail the application's transaction.
 //
 // Thread: one at a time; every call may block for a database round trip. A store reconnects by itself: a call on a
 // broken connection fails `unavailable`, the next one tries anew. No call keeps a transaction open after it returns.

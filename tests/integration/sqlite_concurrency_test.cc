@@ -1,5 +1,5 @@
 // An application and a relay at work on the same SQLite file at the same time: nothing is lost, sent twice, inverted or
-// invented, and the application never meets a lock of ours, not even without a busy time-out (case B017, design 3.4).
+// invented, and the application never meets a lock of ours, not even without a busy time-out (case B017).
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 

@@ -1,4 +1,5 @@
-// SnapshotWindow: which part of a PostgreSQL outbox table is to be read next (design 3.4, research on PgQ's windows).
+// SnapshotWindow: which part of a PostgreSQL outbox table is to be read next, as PgQ reads its
+// queues.
 //
 // Two snapshots S1 ≤ S2 cut a window: the rows that S2 sees and S1 does not. Whatever commits later, nothing joins it,
 // so (S1, S2, last seq read) is an exact place, also after a restart. Inside a window rows are read by seq, those of

@@ -220,7 +220,7 @@ TEST_F(SqliteSource, NoticesThatItsFileWasReplaced) {
   EXPECT_EQ(ids(), "b");
 }
 
-// B017 and design 3.4: an application that reads and then writes in one deferred transaction is never refused because
+// B017: an application that reads and then writes in one deferred transaction is never refused because
 // of us, however often we read in between, and it sees no lock of ours without any busy time-out.
 TEST_F(SqliteSource, NeverMakesTheApplicationWait) {
   auto application = open(0s);
