@@ -122,5 +122,6 @@ std::vector<NatsMessage> NatsStream::read() {
 }
 
 std::uint64_t NatsStream::count() { return client().state(name_).Msgs; }
+std::uint64_t NatsStream::last_sequence() { return client().state(name_).LastSeq; }
 
 }  // namespace outbox::test

@@ -41,6 +41,7 @@ class NatsStream {
   void purge();
   std::vector<NatsMessage> read();  // in the stream's order
   std::uint64_t count();
+  std::uint64_t last_sequence();  // how many it has taken, whatever was removed since
 
  private:
   struct Client;

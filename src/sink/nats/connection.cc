@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "sink/nats/handshake_deadline.h"
 
 namespace outbox::nats {
 namespace {
@@ -47,9 +48,11 @@ std::string_view reason_of(natsStatus status) {
 }
 
 // The server ends the connection for these, too, and would do so again for the same message.
-bool blames_the_message(std::string_view server_error) {
-  static constexpr std::array<std::string_view, 6> kWords{"Maximum Payload", "Control Line", "Protocol",
-                                                          "Parser",          "Subject",      "Header"};
+bool blames_the_message(std::string server_error) {
+  static constexpr std::array<std::string_view, 6> kWords{"maximum payload", "control line", "protocol",
+                                                          "parser",          "subject",      "header"};
+  std::ranges::transform(server_error, server_error.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return std::ranges::any_of(kWords,
                              [&](std::string_view word) { return server_error.find(word) != std::string_view::npos; });
 }
@@ -142,6 +145,7 @@ natsStatus Connection::connect(const NatsOptions& options, const Server& server)
   natsOptions_SetErrorHandler(opts.get(), on_error, closure.get());
   natsOptions_SetClosedCB(opts.get(), on_closed, closure.get());
   natsConnection* connection = nullptr;
+  const HandshakeDeadline deadline(options.connect_timeout);
   status = natsConnection_Connect(&connection, opts.get());
   if (status != NATS_OK) return status;
   closure.release();  // to on_closed, which is the client's last call
@@ -243,11 +247,11 @@ void Connection::interrupt() {
 
 // Without this the client's own close would first try to have everything written.
 void Connection::cut() {
-  if (!connection_ || !alive()) return;
+  if (!connection_) return;
   const linger reset{1, 0};
   ::setsockopt(socket_.descriptor, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
   ::shutdown(socket_.descriptor, SHUT_RD);
-  natsConnection_ProcessReadEvent(connection_.get());  // reads the end, and closes
+  while (alive()) natsConnection_ProcessReadEvent(connection_.get());  // to the end of what came; then it closes
 }
 
 }  // namespace outbox::nats

@@ -94,7 +94,8 @@ std::optional<Url> parse_url(std::string_view text) {
   }
   if (text.ends_with('/')) text.remove_suffix(1);
   const auto bracket = text.starts_with('[') ? text.find(']') : 0;
-  const auto colon = bracket == std::string_view::npos ? bracket : text.find(':', bracket);
+  if (bracket == std::string_view::npos) return std::nullopt;
+  const auto colon = text.find(':', bracket);
   url.host = text.substr(0, colon);
   url.port = colon == std::string_view::npos ? kDefaultPort : text.substr(colon + 1);
   const bool bad_host = std::ranges::any_of(url.host, [](char c) {
