@@ -87,7 +87,6 @@ TEST(NatsSinkType, SaysWhatTheRelayHasToKnow) {
   const auto sink = type.create("events", values);
   ASSERT_TRUE(sink);
   EXPECT_FALSE((*sink)->capabilities().pipelines_key);
-  EXPECT_TRUE((*sink)->capabilities().deduplicates);
   EXPECT_EQ((*sink)->capabilities().window_messages, 7u);
 }
 
