@@ -56,7 +56,7 @@ def main():
     parser.add_argument('verb', choices=['up', 'down', 'status', 'start', 'stop', 'kill', 'ctl', 'supervise'])
     parser.add_argument('names', nargs='*', metavar='NAME')
     parser.add_argument('--purge', action='store_true', help='with down: remove the data')
-    arguments, others = parser.parse_known_args()
+    arguments, others = parser.parse_known_intermixed_args()
     control = arguments.names[1:] + others if arguments.verb == 'ctl' else []
     if arguments.verb == 'ctl':
         arguments.names = arguments.names[:1]
@@ -453,7 +453,8 @@ class RabbitMq(Service):
             'ssl_options.cacertfile': self.tls() / 'ca.pem',
             'ssl_options.certfile': self.tls() / 'server.pem',
             'ssl_options.keyfile': self.tls() / 'server.key',
-            'vm_memory_high_watermark.absolute': '512MiB',
+            'max_message_size': 4 << 20,  # below payload_max, so that the broker's own refusal can be seen
+            'vm_memory_high_watermark.absolute': '1GiB',
             'disk_free_limit.absolute': '50MB',
             'log.console': 'true',
             'log.file': 'false',
@@ -509,6 +510,8 @@ class RabbitMq(Service):
             return read_exactly(server, 11)[7:] == b'\0\x0a\0\x0a'
 
     def control(self, arguments):
+        if not self.server_pid():
+            raise ServiceError(f'{self.name} does not run')
         return self.run([self.programs() / 'rabbitmqctl', *arguments])
 
     def address(self):

@@ -6,12 +6,14 @@
 #include "sink/http/http_sink.h"
 #include "sink/kafka/kafka_sink.h"
 #include "sink/nats/nats_sink.h"
+#include "sink/rabbitmq/rabbitmq_sink.h"
 
 namespace outbox::app {
 
 std::span<const SinkType> sink_types() {
   static const std::vector<SinkType> kTypes{
       kafka_sink(),
+      rabbitmq_sink(),
       nats_sink(),
       http_sink(),
       file_sink(),
@@ -34,7 +36,9 @@ config::SinkKind to_kind(const SinkType& type) {
             return {};
           },
           type.check_address,
-          type.check_options};
+          type.check_options,
+          type.second_address_option,
+          type.route_address};
 }
 
 }  // namespace

@@ -126,11 +126,13 @@ std::string route_schema(std::span<const SinkKind> kinds) {
   std::vector<Option> options = to_vector(route_options());
   std::vector<Property> addresses;
   for (const SinkKind& kind : kinds) {
-    const bool known = std::any_of(addresses.begin(), addresses.end(),
-                                   [&](const Property& each) { return each.name == kind.address_option; });
-    if (kind.address_option.empty() || known) continue;
-    addresses.push_back({std::string(kind.address_option),
-                         R"({"description":"where to; {field} is a field of the message","type":"string"})"});
+    for (const std::string_view option : {kind.address_option, kind.second_address_option}) {
+      const bool known =
+          std::any_of(addresses.begin(), addresses.end(), [&](const Property& each) { return each.name == option; });
+      if (option.empty() || known) continue;
+      addresses.push_back(
+          {std::string(option), R"({"description":"where to; {field} is a field of the message","type":"string"})"});
+    }
   }
   return object_schema(options, "", addresses);
 }

@@ -31,6 +31,8 @@ struct SinkKind {
       check;  // once all else is well; may be empty
   Result<void> (*check_address)(std::string_view address) = nullptr;
   std::vector<OptionProblem> (*check_options)(const Values& options) = nullptr;
+  std::string_view second_address_option = {};
+  std::string (*route_address)(const Values& options, const Values& route) = nullptr;
 };
 
 struct Loaded {

@@ -110,7 +110,10 @@ std::string reference_page(std::span<const SinkKind> kinds) {
     if (section.path != "sinks.NAME") continue;
     for (const SinkKind& kind : kinds) {
       page += fmt::format("\n### type: {}\n\n{}\n", kind.name, kind.summary);
-      if (!kind.address_option.empty()) {
+      if (!kind.second_address_option.empty()) {
+        page += fmt::format("A route to such a sink may say `{}:` and `{}:`, texts with `{{field}}`s.\n",
+                            kind.address_option, kind.second_address_option);
+      } else if (!kind.address_option.empty()) {
         page += fmt::format("A route to such a sink may say `{}:`, a text with `{{field}}`s.\n", kind.address_option);
       }
       if (!kind.options.empty()) append_table(page, kind.options);

@@ -145,10 +145,11 @@ void SettingsReader::read_route(const YamlNode& node, const std::string& path) {
   const SinkKind* kind = sink == nullptr ? nullptr : find_kind(sink->type);
   std::vector<Option> table(route_options().begin(), route_options().end());
   for (const SinkKind& each : kinds_) {
-    const bool fits = kind == nullptr || kind == &each;
-    const bool there =
-        std::any_of(table.begin(), table.end(), [&](const Option& o) { return o.name == each.address_option; });
-    if (fits && !there && !each.address_option.empty()) table.push_back(address_row(each.address_option));
+    if (kind != nullptr && kind != &each) continue;
+    for (const std::string_view option : {each.address_option, each.second_address_option}) {
+      const bool there = std::any_of(table.begin(), table.end(), [&](const Option& o) { return o.name == option; });
+      if (!there && !option.empty()) table.push_back(address_row(option));
+    }
   }
   const Values values = reader_.read(node, table, path);
   if (!name) return;
@@ -177,9 +178,13 @@ void SettingsReader::read_route(const YamlNode& node, const std::string& path) {
 
 std::string SettingsReader::route_address(const Values& values, const SinkKind& kind, const SinkSettings& sink,
                                           const YamlNode& node, const std::string& path) {
-  const std::string key(kind.address_option);
-  const bool given = !key.empty() && values.has(key);
-  std::string address = given ? values.text(key) : kind.default_address(sink.options);
+  const auto has = [&](std::string_view option) { return !option.empty() && values.has(option); };
+  const bool second_only = !has(kind.address_option) && has(kind.second_address_option);
+  const bool given = has(kind.address_option) || second_only;
+  const std::string key(second_only ? kind.second_address_option : kind.address_option);
+  std::string address = !given               ? kind.default_address(sink.options)
+                        : kind.route_address ? kind.route_address(sink.options, values)
+                                             : values.text(key);
   if (std::string wrong = check_address(address); given && !wrong.empty()) {
     problems_.error(node.line, path + "." + key, unless_hidden(node, key, address, std::move(wrong)));
   } else if (!wrong.empty()) {

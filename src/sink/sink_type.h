@@ -29,6 +29,10 @@ struct SinkType {
   // All that is wrong with single options and can be known without a connection, for one list of errors with their
   // lines; `create` refuses the same. An option that could not be read is missing here. null: any goes.
   std::vector<config::OptionProblem> (*check_options)(const config::Values& options) = nullptr;
+  // For addresses of two parts: the second route option ("routing_key"), and the address template of a route that gives
+  // either; what it does not give comes from the sink's options.
+  std::string_view second_address_option = {};
+  std::string (*route_address)(const config::Values& options, const config::Values& route) = nullptr;
 };
 
 }  // namespace outbox

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/types.h>
 
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@ enum class Service {
   postgresql,         // Debian's: postgresql://postgres@127.0.0.1:PORT/postgres
   postgresql_newest,  // the newest major version, a URL as above
   kafka,              // 127.0.0.1:PORT
+  rabbitmq,           // amqp://guest:guest@127.0.0.1:PORT/
   nats,               // nats://127.0.0.1:PORT
 };
 
@@ -26,6 +28,9 @@ std::optional<std::string> find_service(Service service);
 void kill_service(Service service);   // kill -9; returns when the process is gone
 void stop_service(Service service);   // orderly; returns when the process is gone
 void start_service(Service service);  // returns when the service answers its protocol
+
+// Of the server itself, for signals. Throws if it does not run.
+pid_t service_pid(Service service);
 
 }  // namespace outbox::test
 
