@@ -97,7 +97,7 @@ Result<SinkStatus> sink_status(db::PgConnection& connection, PgSession& session,
           " where last_error <> '' order by changed_at desc limit 1",
       {sink});
   if (!error) return error.failure();
-  if (error->size() > 0) {
+  if (!error->empty()) {
     status.last_error = error->text(0, 0);
     status.last_error_at = pg_micros(*error, 0, 1);
   }
