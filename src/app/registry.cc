@@ -12,12 +12,7 @@ namespace outbox::app {
 
 std::span<const SinkType> sink_types() {
   static const std::vector<SinkType> kTypes{
-      kafka_sink(),
-      rabbitmq_sink(),
-      nats_sink(),
-      http_sink(),
-      file_sink(),
-      stdout_sink(),
+      kafka_sink(), rabbitmq_sink(), nats_sink(), http_sink(), file_sink(), stdout_sink(),
   };
   return kTypes;
 }
