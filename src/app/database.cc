@@ -2,8 +2,10 @@
 
 #include "source/poll/sqlite_source.h"
 #include "source/poll/table_shape.h"
+#include "store/postgres/leases.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/schema.h"
+#include "store/sqlite/leases.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -38,7 +40,7 @@ Result<Database> Database::inspect(const config::Settings& settings) {
 
 std::vector<Feed> Database::feeds(const config::Settings& settings) const {
   std::vector<Feed> feeds;
-  if (!positions_) feeds.push_back({"*", {}, false, true});
+  if (!positions_) feeds.push_back({"*", {}, false, true, {}});
   for (const config::SinkSettings& sink : settings.sinks) {
     if (positions_) {
       feeds.push_back({sink.name, {sink.name}, true, sink.from_beginning});
@@ -54,8 +56,15 @@ std::unique_ptr<Store> Database::make_store() const {
   return make_sqlite_store(parts_->url, parts_->shape.table);
 }
 
-std::unique_ptr<Source> Database::make_source() const {
-  if (parts_->kind == DatabaseKind::postgresql) return make_postgres_source(parts_->url, parts_->shape);
+std::unique_ptr<Leases> Database::make_leases() const {
+  if (parts_->kind == DatabaseKind::postgresql) return make_postgres_leases(parts_->url, parts_->shape.table);
+  return make_sqlite_leases(config::sqlite_file(parts_->url));
+}
+
+bool Database::divisible() const { return positions_ && parts_->kind == DatabaseKind::postgresql; }
+
+std::unique_ptr<Source> Database::make_source(const Lanes& lanes) const {
+  if (parts_->kind == DatabaseKind::postgresql) return make_postgres_source(parts_->url, parts_->shape, lanes);
   return make_sqlite_source(parts_->url, parts_->shape.table);
 }
 

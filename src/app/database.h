@@ -9,6 +9,7 @@
 #include "config/database_url.h"
 #include "config/settings.h"
 #include "source/source.h"
+#include "store/leases.h"
 #include "store/schema.h"
 #include "store/store.h"
 
@@ -23,6 +24,8 @@ class Database {
 
   // True: every sink keeps a position of its own and is a feed by itself; false: all share the feed "*".
   bool positions() const { return positions_; }
+  // True where several relays can divide a feed.
+  bool divisible() const;
   // One line each: what this table cannot promise, and what would buy it.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -31,7 +34,9 @@ class Database {
 
   // Each call makes one of its own, for one thread. Neither connects.
   std::unique_ptr<Store> make_store() const;
-  std::unique_ptr<Source> make_source() const;
+  // Reads the rows of these lanes; all where the table is not read by position.
+  std::unique_ptr<Source> make_source(const Lanes& lanes) const;
+  std::unique_ptr<Leases> make_leases() const;
 
  private:
   struct Parts;

@@ -1,141 +1,295 @@
 #include "app/relay_service.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <random>
+#include <set>
 
-#include "app/registry.h"
+#include "app/process_identity.h"
+#include "app/views.h"
+#include "base/log.h"
 
 namespace outbox::app {
 
+using std::chrono::steady_clock;
+
 namespace {
 
-RetryPolicy policy(const config::RetrySettings& settings) {
-  return {settings.base, settings.cap, static_cast<int>(settings.attempts)};
-}
-
-const config::SinkSettings& sink_settings(const config::Settings& settings, const std::string& name) {
-  const auto found = std::find_if(settings.sinks.begin(), settings.sinks.end(),
-                                  [&](const config::SinkSettings& sink) { return sink.name == name; });
-  OUTBOX_ASSERT(found != settings.sinks.end());
-  return *found;
-}
-
-std::shared_ptr<const Router> make_router(const config::Settings& settings) {
-  std::vector<Route> routes;
-  for (const config::RouteSettings& each : settings.routes) {
-    Route route;
-    route.sink = each.sink;
-    route.aggregate_type = each.aggregate_type;
-    route.type = each.type;
-    route.address = each.address;
-    if (each.sink != "none") route.escape = sink_type(sink_settings(settings, each.sink).type).escape_field;
-    route.owner = each.owner;
-    if (each.retry) route.retry = policy(*each.retry);
-    route.dead_letter_holds_key = each.dead_letter_holds_key;
-    routes.push_back(std::move(route));
-  }
-  return std::make_shared<const Router>(std::move(routes));
-}
-
-Result<std::unique_ptr<Runner>> make_runner(const config::Settings& settings, const Database& database,
-                                            const Feed& feed, bool takes_unrouted, RunnerOptions options,
-                                            const std::shared_ptr<const Router>& router, RelayObserver& observer) {
-  CoreOptions core;
-  core.feed = feed;
-  core.takes_unrouted = takes_unrouted;
-  FeedParts parts{database.make_source(), database.make_store(), {}};
-  core.source_repeats = parts.source->repeats();
-  for (const std::string& name : feed.sinks) {
-    const config::SinkSettings& each = sink_settings(settings, name);
-    auto sink = make_sink(each);
-    if (!sink) return sink.failure();
-    core.sinks.push_back({name,
-                          (*sink)->capabilities(),
-                          policy(each.retry),
-                          {static_cast<int>(each.breaker.failures), each.breaker.open, each.breaker.cap},
-                          static_cast<std::size_t>(each.parked_max)});
-    parts.sinks.push_back(*std::move(sink));
-  }
-  return std::make_unique<Runner>(core, router, std::move(parts), std::move(options), observer);
-}
+// The relay counts its lease shorter than the store does, by a part that covers the way of the answer and the time in
+// which a client is taken back what it holds.
+constexpr int kMarginPart = 4;
+constexpr std::chrono::milliseconds kRenewEvery{1000};
+constexpr std::chrono::milliseconds kLookEvery{100};
 
 }  // namespace
 
 Result<std::unique_ptr<RelayService>> RelayService::start(
-    const config::Settings& settings, const Database& database, const std::string& relay, RelayObserver& observer,
-    SinkReporter::LastFailure last_failure, std::function<void(const std::vector<StoreStatus>&)> on_status) {
-  std::unique_ptr<RelayService> service(new RelayService());
-  const auto router = make_router(settings);
-  const std::vector<Feed> feeds = database.feeds(settings);
-  std::random_device entropy;
-  for (const Feed& feed : feeds) {
-    RunnerOptions options{relay, settings.drain_timeout, entropy()};
-    auto runner = make_runner(settings, database, feed, &feed == &feeds.front(), std::move(options), router, observer);
-    if (!runner) return runner.failure();
-    service->runners_.push_back(*std::move(runner));
-  }
-  for (auto& runner : service->runners_) {
-    if (auto started = runner->start(); !started) return started.failure();
-  }
+    const config::Settings& settings, const Database& database, const std::string& relay, bool once,
+    RelayObserver& observer, SinkReporter::LastFailure last_failure,
+    std::function<void(const std::vector<StoreStatus>&)> on_status) {
+  std::unique_ptr<RelayService> service(new RelayService(settings, database, relay, once, observer));
+  if (auto checked = service->check_sinks(); !checked) return checked.failure();
   HousekeepingOptions options;
   options.relay = relay;
-  options.feeds = feeds;
+  options.feeds = service->factory_.feeds();
   options.retention = {settings.retain, settings.retain_dead};
   auto sinks_json = [raw = service.get(), reporter = std::make_shared<SinkReporter>(),
                      last_failure = std::move(last_failure)] {
-    return to_json(reporter->report(raw->view(), last_failure, std::chrono::steady_clock::now()));
+    return to_json(reporter->report(raw->view(), last_failure, steady_clock::now()));
   };
   service->housekeeping_ = std::make_unique<Housekeeping>(database.make_store(), std::move(options),
                                                           std::move(sinks_json), std::move(on_status));
+  service->thread_ = std::jthread([raw = service.get()](const std::stop_token& stop) { raw->run(stop); });
   return service;
 }
 
+RelayService::RelayService(const config::Settings& settings, const Database& database, const std::string& relay,
+                           bool once, RelayObserver& observer)
+    : relay_(relay),
+      process_(process_identity()),
+      lease_lasts_(settings.lease),
+      once_(once),
+      factory_(settings, database, observer),
+      leases_(database.make_leases()) {}
+
 RelayService::~RelayService() {
   stop();
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  }
   housekeeping_.reset();
 }
 
-void RelayService::stop() {
-  for (auto& runner : runners_) runner->stop();
-}
-
-void RelayService::drain() {
-  for (auto& runner : runners_) runner->drain();
-}
-
-RunnerEnd RelayService::wait_until(std::chrono::steady_clock::time_point deadline) {
-  RunnerEnd end = RunnerEnd::stopped;
-  for (auto& runner : runners_) {
-    const RunnerEnd each = runner->end();
-    if (each == RunnerEnd::fenced || each == RunnerEnd::failed) return each;
-  }
-  for (auto& runner : runners_) {
-    end = runner->wait_until(deadline);
-    if (end == RunnerEnd::running || end == RunnerEnd::fenced || end == RunnerEnd::failed) return end;
-  }
-  return end;
-}
-
-Failure RelayService::failure() const {
-  for (const auto& runner : runners_) {
-    if (runner->end() == RunnerEnd::failed || runner->end() == RunnerEnd::fenced) return runner->failure();
+Result<void> RelayService::check_sinks() {
+  for (const Feed& feed : factory_.feeds()) {
+    auto divisible = factory_.divisible(feed);
+    if (!divisible) return divisible.failure();
+    divisible_[feed.name] = *divisible;
   }
   return {};
 }
 
+void RelayService::stop() {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  stopping_ = true;
+  for (Running& each : running_) each.runner->stop();
+  wake_.notify_all();
+}
+
+RunnerEnd RelayService::wait_until(steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  ended_.wait_until(lock, deadline, [&] { return end_ != RunnerEnd::running; });
+  return end_;
+}
+
+Failure RelayService::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void RelayService::end_with(RunnerEnd end, Failure failure) {
+  if (end_ != RunnerEnd::running) return;
+  end_ = end;
+  failure_ = std::move(failure);
+  ended_.notify_all();
+}
+
+void RelayService::run(const std::stop_token& stop) {
+  auto renew_at = steady_clock::now();
+  const auto every = std::min<steady_clock::duration>(kRenewEvery, lease_lasts_ / kMarginPart);
+  for (;;) {
+    const auto now = steady_clock::now();
+    if (now >= renew_at) {
+      renew();
+      renew_at = now + every;
+    }
+    std::unique_lock lock(mutex_);
+    reap();
+    if (end_ != RunnerEnd::running || stop.stop_requested()) break;
+    if (stopping_ && running_.empty()) {
+      end_with(RunnerEnd::stopped);
+      break;
+    }
+    wake_.wait_until(lock, stop, std::min(renew_at, steady_clock::now() + kLookEvery), [] { return false; });
+  }
+  // Their views are read after the end: they stay.
+  for (Running& each : running_) {
+    each.runner->stop();
+    each.runner->wait_until(steady_clock::now() + std::chrono::hours(1));
+  }
+  // So that nobody has to wait for the lease to run out.
+  if (auto ended = leases_->end(relay_); !ended) {
+    log::warn("giving the lease up failed: another relay takes over when it has run out",
+              {{"error", ended.failure().what}});
+  }
+}
+
+void RelayService::renew() {
+  std::vector<std::string> feeds;
+  for (const Feed& feed : factory_.feeds()) feeds.push_back(feed.name);
+  const Lease::Clock asked_at = Lease::now();
+  const auto roster = leases_->renew(relay_, process_, feeds, lease_lasts_);
+  if (!roster) {
+    log::every(std::chrono::seconds(5), "lease", log::Level::warn, "renewing the lease failed",
+               {{"error", roster.failure().what}});
+    const std::lock_guard lock(mutex_);
+    database_error_ = roster.failure().what;
+    const bool hopeless =
+        roster.failure().kind == FailureKind::refused || roster.failure().kind == FailureKind::invalid;
+    if (lease_->term() == 0 && running_.empty() && (once_ || hopeless)) end_with(RunnerEnd::failed, roster.failure());
+    return;
+  }
+  lease_->renewed(asked_at, lease_lasts_ - lease_lasts_ / kMarginPart);
+  bury_the_dead(*roster);
+  const std::lock_guard lock(mutex_);
+  database_error_.clear();
+  if (!stopping_ && end_ == RunnerEnd::running) once_ ? follow_once(*roster) : follow(*roster);
+}
+
+// A relay of this machine whose process is gone has its lease ended, so that nobody waits for it.
+void RelayService::bury_the_dead(const Roster& roster) {
+  std::set<std::string> gone;
+  for (const LeaseHolder& holder : roster.holders) {
+    if (holder.relay != relay_ && process_is_gone(holder.process)) gone.insert(holder.relay);
+  }
+  for (const std::string& relay : gone) {
+    log::info("a relay of this machine is gone: its shares are free", {{"relay", relay}});
+    if (auto ended = leases_->end(relay); !ended) {
+      log::warn("ending the lease of a dead relay failed", {{"relay", relay}, {"error", ended.failure().what}});
+    }
+  }
+  if (gone.empty()) return;
+  const std::lock_guard lock(mutex_);
+  wake_.notify_all();
+}
+
+void RelayService::follow(const Roster& roster) {
+  for (const Feed& feed : factory_.feeds()) {
+    std::string& other = owners_[feed.name];
+    const std::string before = std::exchange(other, {});
+    for (const Share& share : roster.shares) {
+      if (share.feed != feed.name) continue;
+      const bool runs = std::any_of(running_.begin(), running_.end(), [&](const Running& each) {
+        return each.share.feed == share.feed && each.share.lanes == share.lanes;
+      });
+      if (share.owner == relay_ && !runs) start_runner(share);
+      if (!share.owner.empty() && share.owner != relay_) other = share.owner;
+    }
+    for (const SharingMove& move : next_moves(roster, relay_, feed.name, divisible_.at(feed.name))) {
+      const auto own = std::find_if(running_.begin(), running_.end(), [&](const Running& each) {
+        return each.share.feed == move.share.feed && each.share.lanes == move.share.lanes;
+      });
+      if (move.kind == SharingMove::Kind::take && own == running_.end()) start_runner(move.share);
+      if (move.kind == SharingMove::Kind::give && own != running_.end() && !own->give_from) {
+        log::info("giving a share away",
+                  {{"feed", feed.name}, {"lanes", to_string(Lanes{move.from, move.share.lanes.last})}});
+        own->give_from = move.from;
+        own->runner->stop();
+      }
+    }
+    const bool idle = std::none_of(running_.begin(), running_.end(),
+                                   [&](const Running& each) { return each.share.feed == feed.name; });
+    if (idle && !other.empty() && before.empty()) {
+      log::info("standing by: another relay has all of the feed", {{"feed", feed.name}, {"relay", other}});
+    }
+  }
+}
+
+// All that is free, at once; nothing is left to a relay that is at work.
+void RelayService::follow_once(const Roster& roster) {
+  if (once_started_) return;
+  bool all_free = true;
+  for (const Share& share : roster.shares) {
+    const bool ours = divisible_.contains(share.feed);
+    if (!ours || share.owner.empty() || share.owner == relay_) continue;
+    all_free = false;
+    const auto holder = std::find_if(roster.holders.begin(), roster.holders.end(),
+                                     [&](const LeaseHolder& each) { return each.relay == share.owner; });
+    if (holder != roster.holders.end() && process_is_gone(holder->process)) continue;  // free at the next look
+    end_with(RunnerEnd::fenced, {FailureKind::fenced, "the relay " + share.owner +
+                                                          " is at work on this outbox: stop it, or let it deliver"});
+    return;
+  }
+  if (!all_free) return;
+  once_started_ = true;
+  for (const Share& share : roster.shares) {
+    if (!divisible_.contains(share.feed)) continue;
+    start_runner(share);
+    if (end_ != RunnerEnd::running) return;
+    running_.back().runner->drain();
+  }
+}
+
+void RelayService::start_runner(const Share& share) {
+  const auto feed = std::find_if(factory_.feeds().begin(), factory_.feeds().end(),
+                                 [&](const Feed& each) { return each.name == share.feed; });
+  if (feed == factory_.feeds().end()) return;
+  auto runner = factory_.make(*feed, share.lanes, relay_, lease_);
+  if (!runner) return end_with(RunnerEnd::failed, runner.failure());
+  if (auto started = (*runner)->start(); !started) return end_with(RunnerEnd::failed, started.failure());
+  running_.push_back({share, *std::move(runner), std::nullopt});
+}
+
+// Runners that have ended.
+void RelayService::reap() {
+  std::erase_if(running_, [this](Running& each) { return reap_one(each); });
+  if (!once_ || !once_started_ || end_ != RunnerEnd::running || stopping_) return;
+  const bool drained = std::all_of(running_.begin(), running_.end(),
+                                   [](const Running& each) { return each.runner->end() == RunnerEnd::drained; });
+  if (drained) end_with(RunnerEnd::drained);
+}
+
+// True if it is to be forgotten.
+bool RelayService::reap_one(Running& running) {
+  const RunnerEnd end = running.runner->end();
+  if (end == RunnerEnd::running || end == RunnerEnd::drained) return false;
+  if (end == RunnerEnd::failed) {
+    end_with(RunnerEnd::failed, running.runner->failure());
+    return false;
+  }
+  if (end == RunnerEnd::fenced) {
+    ++leases_lost_;
+    log::warn("lost a share: it is another relay's now",
+              {{"feed", running.share.feed}, {"why", running.runner->failure().what}});
+    if (once_) end_with(RunnerEnd::fenced, running.runner->failure());
+    return !once_;
+  }
+  if (running.give_from) {
+    if (auto given = leases_->give(relay_, running.share, *running.give_from); !given) {
+      log::warn("giving a share away failed", {{"feed", running.share.feed}, {"error", given.failure().what}});
+    }
+    wake_.notify_all();
+  }
+  return true;
+}
+
 std::vector<FeedView> RelayService::view() const {
+  const std::lock_guard lock(mutex_);
   std::vector<FeedView> views;
-  for (const auto& runner : runners_) views.push_back(runner->view());
+  for (const Feed& feed : factory_.feeds()) views.push_back(view_of(feed));
   return views;
 }
 
-std::string relay_name() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  return std::string(host.data()) + ":" + std::to_string(::getpid());
+FeedView RelayService::view_of(const Feed& feed) const {
+  std::vector<FeedView> shares;
+  for (const Running& each : running_) {
+    if (each.share.feed == feed.name) shares.push_back(each.runner->view());
+  }
+  const auto owner = owners_.find(feed.name);
+  if (shares.empty()) return stand_by_view(feed, owner == owners_.end() ? "" : owner->second, database_error_);
+  return merged(shares);
+}
+
+int RelayService::lanes_owned() const {
+  const std::lock_guard lock(mutex_);
+  int lanes = 0;
+  for (const Running& each : running_) lanes += each.share.lanes.size();
+  return lanes;
+}
+
+std::uint64_t RelayService::leases_lost() const {
+  const std::lock_guard lock(mutex_);
+  return leases_lost_;
 }
 
 }  // namespace outbox::app

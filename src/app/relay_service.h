@@ -1,50 +1,94 @@
-// RelayService: the relay role of the daemon, built from settings: a runner per feed, and the housekeeping.
+// RelayService: the relay role of the daemon: keeps its lease, runs a runner for each share of a feed that it owns, and
+// takes and gives shares as relays come and go (relay/sharing.h). Beside that the housekeeping.
 //
-// Thread: one owner; view() from any.
+// Thread: one owner; view() and pause() from any.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "admin/sink_report.h"
-#include "app/database.h"
-#include "config/settings.h"
+#include "app/runner_factory.h"
 #include "relay/housekeeping.h"
-#include "relay/runner.h"
+#include "relay/sharing.h"
 
 namespace outbox::app {
 
 class RelayService {
  public:
-  // Makes the sinks (fails on bad options) and starts everything. `observer` outlives the service; `last_failure` and
-  // `on_status` are called from the housekeeping's thread.
+  // Makes the sinks (fails on bad options) and starts everything. `settings`, `database` and `observer` outlive the
+  // service; `last_failure` and `on_status` are called from the housekeeping's thread. `once`: delivers what there is,
+  // then ends; fails `fenced` where another relay owns any of it.
   static Result<std::unique_ptr<RelayService>> start(const config::Settings& settings, const Database& database,
-                                                     const std::string& relay, RelayObserver& observer,
+                                                     const std::string& relay, bool once, RelayObserver& observer,
                                                      SinkReporter::LastFailure last_failure,
                                                      std::function<void(const std::vector<StoreStatus>&)> on_status);
   ~RelayService();
   RelayService(const RelayService&) = delete;
   RelayService& operator=(const RelayService&) = delete;
 
+  // Lets what is in flight be confirmed, gives its shares up, ends.
   void stop();
-  void drain();
-  // The end of the whole: `running` until `deadline`, or until every feed has ended; fenced or failed as soon as one
-  // is.
+  // `running` until it has ended, at most until `deadline`.
   RunnerEnd wait_until(std::chrono::steady_clock::time_point deadline);
   Failure failure() const;
 
+  // One per feed, the relay's shares of it taken together.
   std::vector<FeedView> view() const;
+  int lanes_owned() const;
+  std::uint64_t leases_lost() const;
 
  private:
-  RelayService() = default;
+  struct Running {
+    Share share;
+    std::unique_ptr<Runner> runner;
+    std::optional<int> give_from;  // it stops, and is given away from this lane on
+  };
 
-  std::vector<std::unique_ptr<Runner>> runners_;
+  RelayService(const config::Settings& settings, const Database& database, const std::string& relay, bool once,
+               RelayObserver& observer);
+  Result<void> check_sinks();
+  void run(const std::stop_token& stop);
+  void renew();
+  void bury_the_dead(const Roster& roster);
+  void follow(const Roster& roster);
+  void follow_once(const Roster& roster);
+  void start_runner(const Share& share);
+  void reap();
+  bool reap_one(Running& running);
+  void end_with(RunnerEnd end, Failure failure = {});
+  FeedView view_of(const Feed& feed) const;
+
+  const std::string relay_;
+  const std::string process_;
+  const Duration lease_lasts_;
+  const bool once_;
+  RunnerFactory factory_;
+  std::unique_ptr<Leases> leases_;
+  std::map<std::string, bool> divisible_;  // by feed
+  std::shared_ptr<Lease> lease_ = std::make_shared<Lease>();
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable_any wake_;
+  std::condition_variable ended_;
+  std::vector<Running> running_;
+  std::string database_error_;                 // why the lease could not be renewed
+  std::map<std::string, std::string> owners_;  // by feed: another relay that has a share of it
+  bool once_started_ = false;
+  bool stopping_ = false;
+  std::uint64_t leases_lost_ = 0;
+  RunnerEnd end_ = RunnerEnd::running;
+  Failure failure_;
+
   std::unique_ptr<Housekeeping> housekeeping_;  // after the runners: it reads their views
+  std::jthread thread_;
 };
-
-// HOST:PID.
-std::string relay_name();
 
 }  // namespace outbox::app

@@ -22,6 +22,12 @@ constexpr Option kTop[] = {
      .help = "how long SIGTERM waits for what is in flight",
      .min = 100 * kMillisecond,
      .max = 3600 * kSecond},
+    {.name = "lease",
+     .type = duration,
+     .fallback = "10s",
+     .help = "how long a relay that says nothing more keeps its share of the work; another takes over after that",
+     .min = kSecond,
+     .max = 600 * kSecond},
 };
 
 constexpr Option kOutbox[] = {

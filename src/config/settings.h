@@ -64,6 +64,7 @@ struct Settings {
   AdminSettings admin;
   LogSettings log;
   Duration drain_timeout{10s};  // SIGTERM: how long what is in flight may take
+  Duration lease{10s};          // how long a relay that says nothing keeps its shares
 };
 
 }  // namespace outbox::config

@@ -62,6 +62,7 @@ void SettingsReader::read_top(const YamlNode& root) {
     }
   }
   if (values.has("drain_timeout")) settings_.drain_timeout = values.duration("drain_timeout");
+  if (values.has("lease")) settings_.lease = values.duration("lease");
 }
 
 void SettingsReader::read_outbox(const YamlNode& node) {

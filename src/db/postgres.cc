@@ -309,6 +309,12 @@ std::string pg_identifier(std::string_view name) {
   return quoted + '"';
 }
 
+std::string pg_literal(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted.append(c == '\'' ? 2 : 1, c);
+  return quoted + "'";
+}
+
 std::string pg_qualified(std::string_view name) {
   const auto dot = name.find('.');
   if (dot == std::string_view::npos) return pg_identifier(name);

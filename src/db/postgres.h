@@ -113,6 +113,7 @@ class PgTransaction {
 std::string pg_address(const std::string& url);
 
 std::string pg_identifier(std::string_view name);          // orders → "orders"
+std::string pg_literal(std::string_view text);             // Smith's → 'Smith''s'
 std::string pg_qualified(std::string_view name);           // shop.orders → "shop"."orders"
 std::string pg_array(const std::vector<PgValue>& values);  // {"a","b",NULL}
 std::string pg_bytea(std::string_view bytes);              // \x00ff

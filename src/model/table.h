@@ -17,7 +17,8 @@ struct TableMapping {
   std::string prefix;            // of our side tables; schema-qualified where the table is
 
   // Our column → the table's. An empty name: the table has no such column. Filled with our own names by default; a
-  // configuration that names any column starts from what the table really has (source/poll resolves it).
+  // configuration that names any column starts from what the table really has (source/poll resolves it). Beside the
+  // interface's columns a resolved one has "lane": a column that the database computes from the key.
   std::map<std::string, std::string> columns;
   std::map<std::string, std::string> constants;  // e.g. aggregate_type: order
 

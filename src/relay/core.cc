@@ -26,6 +26,7 @@ Core::State::State(CoreOptions options, std::shared_ptr<const Router> router, st
 
 void Core::State::started(const FeedState& state, Time now) {
   now_ = now;
+  if (lapsed_) return;  // meanwhile: it is taken over again with the next lease
   if (!(broken(Variant::restart_keeps_memory) && restart_outstanding_)) {
     progress_.restart(state.start);
     for (auto& side : sides_) {
@@ -195,6 +196,31 @@ void Core::State::tick(Time now) {
   decide();
 }
 
+void Core::State::lapsed(Time now) {
+  now_ = std::max(now_, now);
+  if (lapsed_) return;
+  lapsed_ = true;
+  for (auto& side : sides_) {
+    if (side->out.in_flight() == 0 || side->reopen_outstanding) continue;
+    side->out.client_down = true;
+    side->reopen_at = now_;
+  }
+  want_restart();
+  decide();
+}
+
+void Core::State::leased(Time now) {
+  now_ = std::max(now_, now);
+  if (!std::exchange(lapsed_, false)) return;
+  commands_.restart = restart_outstanding_;
+  decide();
+}
+
+void Core::State::pause(std::size_t sink, bool paused, Time now) {
+  sides_[sink]->paused = paused;
+  tick(now);
+}
+
 void Core::State::stop(Time now) {
   stopping_ = true;
   tick(now);
@@ -229,7 +255,11 @@ std::vector<SinkView> Core::State::view() const {
     view.last_error = side->last_error;
     view.last_delivery = side->last_delivery;
     if (!running_) {
-      view.held_because = restart_outstanding_ ? "the database is out of reach" : "starting";
+      view.held_because = lapsed_                ? "the lease has run out"
+                          : restart_outstanding_ ? "the database is out of reach"
+                                                 : "starting";
+    } else if (side->paused) {
+      view.held_because = "paused";
     } else if (at_cap(*side)) {
       view.held_because = "parked deliveries are at their cap";
     } else if (side->out.client_down) {
@@ -261,6 +291,9 @@ void Core::completed(std::size_t sink, const std::vector<Completion>& completion
 void Core::reopened(std::size_t sink, const Result<void>& result, Time now) { state_->reopened(sink, result, now); }
 
 void Core::tick(Time now) { state_->tick(now); }
+void Core::lapsed(Time now) { state_->lapsed(now); }
+void Core::leased(Time now) { state_->leased(now); }
+void Core::pause(std::size_t sink, bool paused, Time now) { state_->pause(sink, paused, now); }
 void Core::stop(Time now) { state_->stop(now); }
 void Core::drain(Time now) { state_->drain(now); }
 Commands Core::take() { return state_->take(); }

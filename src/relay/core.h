@@ -123,6 +123,12 @@ class Core {
   void completed(std::size_t sink, const std::vector<Completion>& completions, Time now);
   void reopened(std::size_t sink, const Result<void>& result, Time now);
   void tick(Time now);
+  // The lease on the share has run out: nothing more is handed to a sink, and what the clients hold is taken back from
+  // them (reopen). With leased() the feed is taken over anew, if it is still to be had.
+  void lapsed(Time now);
+  void leased(Time now);
+  // Publishes nothing to the sink until it is resumed; its position, attempts and breakers stand.
+  void pause(std::size_t sink, bool paused, Time now);
 
   // Publishes nothing more; waits for the outcomes of what is in flight, settles, finishes. Twice is fine.
   void stop(Time now);

@@ -32,6 +32,7 @@ void Core::State::decide_publish() {
   if (stopping_) return;
   for (std::size_t i = 0; i < sides_.size(); ++i) {
     Side& side = *sides_[i];
+    if (side.paused) continue;
     auto batch = side.out.select(now_, [&](Delivery& delivery) { destination_closed(side, delivery); });
     if (broken(Variant::settle_before_confirm)) settle_early(side, batch);
     if (!batch.empty()) commands_.publish.push_back({i, std::move(batch)});
@@ -179,7 +180,7 @@ void Core::State::want_restart() {
   if (!running_) return;
   running_ = false;
   restart_outstanding_ = true;
-  commands_.restart = true;
+  commands_.restart = !lapsed_;
 }
 
 bool Core::State::nothing_to_write() const {
@@ -198,7 +199,7 @@ bool Core::State::drained() const {
   if (!running_ || !drained_source_ || page_ || fetch_outstanding_ || !nothing_to_write()) return false;
   return std::all_of(sides_.begin(), sides_.end(), [&](const auto& side) {
     if (!side->due_answered || side->parked_since_due) return false;
-    if (side->out.breaker().state_at(now_) != BreakerState::closed) return true;
+    if (side->paused || side->out.breaker().state_at(now_) != BreakerState::closed) return true;
     // What waits behind a dead letter that holds its key is never due.
     const bool awaited = side->parked.waiting > side->parked.not_due && side->next_due != kNever;
     return side->out.in_flight() == 0 && side->out.size() == 0 && !awaited;

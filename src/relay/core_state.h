@@ -37,6 +37,7 @@ class Core::State {
     Time next_due = kNever;         // of the last answer: when the next waiting delivery is due
     bool due_answered = false;
 
+    bool paused = false;
     int deaths = 0;  // of the client, in a row
     Time reopen_at = kNever;
     bool reopen_outstanding = false;
@@ -64,6 +65,9 @@ class Core::State {
   std::vector<SinkView> view() const;
 
   void tick(Time now);
+  void lapsed(Time now);
+  void leased(Time now);
+  void pause(std::size_t sink, bool paused, Time now);
   void stop(Time now);
   void drain(Time now);
   Commands take() { return std::exchange(commands_, {}); }
@@ -165,6 +169,7 @@ class Core::State {
 
   bool running_ = false;  // between started() and the next restart
   bool restart_outstanding_ = false;
+  bool lapsed_ = false;  // the restart waits for a lease
 };
 
 }  // namespace outbox

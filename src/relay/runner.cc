@@ -66,6 +66,11 @@ Result<void> Runner::start() {
 }
 
 void Runner::stop() { events_.push(Stop{}); }
+void Runner::pause(const std::string& sink, bool paused) {
+  for (std::size_t i = 0; i < options_.sinks.size(); ++i) {
+    if (options_.sinks[i].name == sink) events_.push(Pause{i, paused});
+  }
+}
 void Runner::drain() { events_.push(Drain{}); }
 
 RunnerEnd Runner::wait_until(steady_clock::time_point deadline) {
@@ -104,7 +109,9 @@ void Runner::run(const std::stop_token&) {
   while (!finished_) {
     auto deadline = std::min(steady_clock::now() + kLongestWait, steady(std::min(wake_at, retry_take_over_at_)));
     if (stop_deadline_ && !gave_up_) deadline = std::min(deadline, *stop_deadline_);
+    if (term_ != 0) deadline = std::min(deadline, steady_clock::now() + runner_options_.lease->left());
     std::vector<Event> events = events_.take(deadline);
+    watch_lease();
     for (Event& event : events) handle(event);
     if (events.empty()) core_->tick(now());
     if (now() >= retry_take_over_at_ && !stop_deadline_) {
@@ -130,6 +137,20 @@ void Runner::run(const std::stop_token&) {
   store_worker_.reset();  // first: its jobs may post to the source's worker
   source_worker_.reset();
   for (auto& sink : parts_.sinks) sink->close();
+}
+
+// First of all on waking: the process may have been stopped for any time.
+void Runner::watch_lease() {
+  if (!runner_options_.lease) return;
+  const std::uint64_t term = runner_options_.lease->term();
+  if (term == term_) return;
+  if (term_ != 0) {
+    log::warn("the lease has run out: nothing is published until it is renewed", {{"feed", options_.feed.name}});
+    reading_ = false;
+    core_->lapsed(now());
+  }
+  term_ = term;
+  if (term_ != 0) core_->leased(now());
 }
 
 void Runner::handle(Event& event) {
@@ -211,6 +232,10 @@ void Runner::on(TakeOverFailed& event) {
   reading_ = false;
   database_error_ = event.failure.what;
   const bool hopeless = event.failure.kind == FailureKind::refused || event.failure.kind == FailureKind::invalid;
+  if (event.failure.kind == FailureKind::fenced) {
+    end_with(RunnerEnd::fenced, event.failure);
+    return;
+  }
   if (hopeless && !ever_started_) {
     end_with(RunnerEnd::failed, event.failure);
     return;
@@ -219,6 +244,8 @@ void Runner::on(TakeOverFailed& event) {
              {{"feed", options_.feed.name}, {"error", event.failure.what}});
   retry_take_over_at_ = now() + full_jitter(Duration(200ms), Duration(3s), ++take_over_failures_, random_);
 }
+
+void Runner::on(Pause& event) { core_->pause(event.sink, event.paused, now()); }
 
 void Runner::on(Stop&) {
   if (stop_deadline_) return;
@@ -243,7 +270,7 @@ void Runner::carry_out(Commands commands) {
       events_.push(Fetched{std::move(page), since(start)});
     });
   }
-  for (auto& each : commands.publish) parts_.sinks[each.sink]->publish(each.batch);
+  for (auto& each : commands.publish) publish(each);
   if (commands.settle) settle(std::move(*commands.settle));
   if (commands.facts) {
     store_worker_->post([this, facts = std::move(*commands.facts)] {
@@ -253,8 +280,9 @@ void Runner::carry_out(Commands commands) {
   if (commands.due) {
     store_worker_->post([this, due = std::move(*commands.due)] {
       const std::string& sink = options_.sinks[due.sink].name;
-      auto runs = parts_.store->due(sink, due.max_keys, due.run_max, due.except);
-      Result<Store::Parking> parking = runs ? parts_.store->parking(sink) : Result<Store::Parking>(runs.failure());
+      auto runs = parts_.store->due(sink, options_.feed.lanes, due.max_keys, due.run_max, due.except);
+      Result<Store::Parking> parking =
+          runs ? parts_.store->parking(sink, options_.feed.lanes) : Result<Store::Parking>(runs.failure());
       events_.push(DueAnswer{std::move(runs), std::move(parking)});
     });
   }
@@ -263,6 +291,19 @@ void Runner::carry_out(Commands commands) {
     events_.push(Reopened{sink, parts_.sinks[sink]->reopen()});
   }
   if (commands.restart) take_over();
+}
+
+// The last look at the lease before a sink has the messages.
+void Runner::publish(Commands::Publish& publish) {
+  if (!runner_options_.lease || runner_options_.lease->term() == term_) {
+    parts_.sinks[publish.sink]->publish(publish.batch);
+    return;
+  }
+  std::vector<Completion> withheld;
+  for (const Publication& each : publish.batch) {
+    withheld.push_back({each.id, client_dead("lease_lapsed", "the lease ran out before it was sent")});
+  }
+  events_.push(Completed{publish.sink, std::move(withheld)});
 }
 
 void Runner::settle(SettleBatch batch) {

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "relay/core.h"
 #include "relay/event_queue.h"
+#include "relay/lease.h"
 #include "relay/worker.h"
 
 namespace outbox {
@@ -38,6 +39,7 @@ struct RunnerOptions {
   std::string relay;            // this process's name, for take-over and heartbeats
   Duration drain_timeout{10s};  // stop(): how long what is in flight may take
   std::uint64_t seed = 1;
+  std::shared_ptr<const Lease> lease;  // none: nobody else can be there
 };
 
 // What a feed does now. `reading`: the database answers and its feed is taken over.
@@ -66,6 +68,8 @@ class Runner {
   Result<void> start();
   // Publishes nothing more, waits up to drain_timeout for what is in flight, settles, ends.
   void stop();
+  // Publishes nothing to the sink until it is resumed.
+  void pause(const std::string& sink, bool paused);
   // --once: delivers what there is, then ends.
   void drain();
   // Blocks until it has ended, at most until `deadline`.
@@ -104,10 +108,14 @@ class Runner {
   struct TakeOverFailed {
     Failure failure;
   };
+  struct Pause {
+    std::size_t sink;
+    bool paused;
+  };
   struct Stop {};
   struct Drain {};
-  using Event =
-      std::variant<Fetched, Facts, DueAnswer, Settled, Completed, Reopened, TakenOver, TakeOverFailed, Stop, Drain>;
+  using Event = std::variant<Fetched, Facts, DueAnswer, Settled, Completed, Reopened, TakenOver, TakeOverFailed, Pause,
+                             Stop, Drain>;
 
   void run(const std::stop_token& stop);
   void handle(Event& event);
@@ -119,9 +127,12 @@ class Runner {
   void on(Reopened& event);
   void on(TakenOver& event);
   void on(TakeOverFailed& event);
+  void on(Pause& event);
   void on(Stop&);
   void on(Drain&);
   void carry_out(Commands commands);
+  void watch_lease();
+  void publish(Commands::Publish& publish);
   void take_over();
   void open_source(const FeedState& state);
   void settle(SettleBatch batch);
@@ -143,6 +154,7 @@ class Runner {
   std::unique_ptr<Core> core_;
   Duration clock_offset_{};  // database time minus steady time
   std::uint64_t epoch_ = 0;
+  std::uint64_t term_ = 0;  // of the lease, as the feed was taken over
   bool ever_started_ = false;
   bool reading_ = false;
   bool draining_ = false;

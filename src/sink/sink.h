@@ -37,6 +37,8 @@ struct Capabilities {
   std::size_t window_bytes = 16u << 20;
   // A larger payload is refused before it is published (dead letter, reason too_large); 0: no limit known.
   std::size_t payload_max = 0;
+  // Only one instance may be open at a time, in this process or any other: the sink's feed is not divided.
+  bool one_writer = false;
 };
 
 // Receives outcomes. Called from any thread of the sink's; returns at once; never called with a lock of the sink held

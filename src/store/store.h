@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "model/delivery.h"
+#include "model/lanes.h"
 #include "model/position.h"
 
 namespace outbox {
@@ -27,6 +28,7 @@ struct Feed {
   std::vector<std::string> sinks;  // one in position mode
   bool positions = true;           // false: rows are marked or deleted
   bool from_beginning = true;      // where a sink without a stored position starts
+  Lanes lanes{};                   // the share of the keys; position mode on PostgreSQL only, else all
 };
 
 struct FeedState {
@@ -82,9 +84,10 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Takes the feed over: raises the epoch, so that every settle of an older owner fails `fenced` from now on, and
-  // returns where to start. Stores a position for a sink that has none. Detects a database restored elsewhere
-  // (system identifier) and re-bases.
+  // Takes the feed's share over: raises the epoch, so that every settle of an older owner fails `fenced` from now on,
+  // and returns where to start. Stores a position for a sink that has none. Detects a database restored elsewhere
+  // (system identifier) and re-bases. `fenced` while another relay, which the failure names, holds a valid lease on the
+  // share (store/leases.h), or where the share was cut otherwise meanwhile.
   virtual Result<FeedState> take_over(const Feed& feed, const std::string& relay) = 0;
 
   // Writes the batch in one transaction, checked against the epoch: `fenced` if another relay has taken over, and then
@@ -94,19 +97,20 @@ class Store {
   // batch is repeated.
   virtual Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) = 0;
 
-  // Up to `max_keys` keys of the sink whose first waiting delivery is due by the database's clock, each with up to
+  // Up to `max_keys` keys of the sink, within the lanes, whose first waiting delivery is due by the database's clock, each with up to
   // `run_max` deliveries in ord that may be tried now. A delivery that is not due yet for its not_before only
   // (Park::not_due) is passed over: it blocks nobody. A dead one that holds its key blocks it. Keys in `except` are
   // left out (they are in the window).
-  virtual Result<std::vector<ParkedRun>> due(const std::string& sink, std::size_t max_keys, std::size_t run_max,
-                                             const std::vector<std::string>& except) = 0;
+  virtual Result<std::vector<ParkedRun>> due(const std::string& sink, const Lanes& lanes, std::size_t max_keys,
+                                             std::size_t run_max, const std::vector<std::string>& except) = 0;
 
-  // When the next waiting delivery of the sink becomes due (kNever: none waits), and how many are parked.
+  // When the next waiting delivery of the sink, within the lanes, becomes due (kNever: none waits), and how many are
+  // parked.
   struct Parking {
     ParkedCounts counts;
     Time next_due = kNever;
   };
-  virtual Result<Parking> parking(const std::string& sink) = 0;
+  virtual Result<Parking> parking(const std::string& sink, const Lanes& lanes) = 0;
 
   virtual Result<PageFacts> page_facts(const std::string& sink, const std::vector<std::string>& keys,
                                        const std::vector<std::string>& message_ids) = 0;

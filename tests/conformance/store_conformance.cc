@@ -53,10 +53,10 @@ void StoreConformance::park(std::vector<Park> parks) {
 
 std::vector<ParkedRun> StoreConformance::due(std::size_t max_keys, std::size_t run_max,
                                              const std::vector<std::string>& except) {
-  return value_of(store_->due("events", max_keys, run_max, except));
+  return value_of(store_->due("events", {}, max_keys, run_max, except));
 }
 
-Store::Parking StoreConformance::parking() { return value_of(store_->parking("events")); }
+Store::Parking StoreConformance::parking() { return value_of(store_->parking("events", {})); }
 
 StoreStatus StoreConformance::status() { return value_of(store_->status({feed_})); }
 

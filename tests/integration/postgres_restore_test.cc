@@ -97,7 +97,7 @@ TEST_F(PostgresRestore, ATombstoneKeepsItsMessageAway) {
     batch.parks = {park};
     relay.settle(batch);
     SettleBatch done;
-    done.updates.push_back({must(relay.store().due("events", 1, 1, {})).at(0).deliveries.at(0).row,
+    done.updates.push_back({must(relay.store().due("events", {}, 1, 1, {})).at(0).deliveries.at(0).row,
                             ParkedUpdate::Kind::done,
                             0,
                             {},

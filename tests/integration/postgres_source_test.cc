@@ -149,7 +149,7 @@ TEST_P(PostgresSource, ALostConnectionIsOpenedAgain) {
   const auto broken = relay.source().fetch(10, 1000);
   ASSERT_FALSE(broken);
   EXPECT_EQ(broken.failure().kind, FailureKind::unavailable);
-  const auto parking = relay.store().parking("events");
+  const auto parking = relay.store().parking("events", {});
   ASSERT_FALSE(parking);
   EXPECT_EQ(parking.failure().kind, FailureKind::unavailable);
   relay.start();

@@ -166,7 +166,7 @@ TEST_P(PostgresTables, ParkingSettlesTheRowInTheSameTransaction) {
   EXPECT_EQ(facts.known_messages, std::vector<std::string>{page[0]->id});
   relay.start();
   EXPECT_EQ(relay.drain().size(), relay.feed().positions ? 2u : 0u);
-  const auto due = must(relay.store().due("events", 10, 10, {}));
+  const auto due = must(relay.store().due("events", {}, 10, 10, {}));
   ASSERT_EQ(due.size(), 1u);
   EXPECT_EQ(due[0].deliveries.at(0).record->payload, page[0]->payload);
 }
@@ -193,7 +193,7 @@ TEST_P(PostgresTables, AMarkThatIsRefusedWritesNothing) {
     const auto settled = relay.store().settle(relay.feed(), relay.state().epoch, batch);
     ASSERT_FALSE(settled);
     EXPECT_NE(settled.failure().what.find("not now"), std::string::npos) << settled.failure().what;
-    EXPECT_EQ(must(relay.store().parking("events")).counts.waiting, 0);
+    EXPECT_EQ(must(relay.store().parking("events", {})).counts.waiting, 0);
   }
   database_->execute("drop trigger refuse" + on);
   relay.settle(batch);

@@ -192,7 +192,7 @@ TEST(SqliteDiskFull, NothingIsLostAndItGoesOnWhenThereIsSpaceAgain) {
   std::filesystem::remove(filler);
   const auto repeated = store->settle(kFeed, state->epoch, large);
   ASSERT_TRUE(repeated) << repeated.failure().what;
-  auto runs = store->due("sink", 10, 10, {});
+  auto runs = store->due("sink", {}, 10, 10, {});
   ASSERT_TRUE(runs);
   ASSERT_EQ(runs->size(), 1u);
   EXPECT_EQ((*runs)[0].deliveries[0].record->payload, record->payload);

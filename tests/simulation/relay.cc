@@ -301,8 +301,8 @@ void Relay::due(const Commands::Due& due) {
   call(
       store_free_,
       [this, due, sink, runs, parking] {
-        *runs = *world_.store.due(sink, due.max_keys, due.run_max, due.except);
-        *parking = *world_.store.parking(sink);
+        *runs = *world_.store.due(sink, {}, due.max_keys, due.run_max, due.except);
+        *parking = *world_.store.parking(sink, {});
       },
       [this, sink, runs, parking](const Result<void>& result) {
         asking_due_ = false;

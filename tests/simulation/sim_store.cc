@@ -69,7 +69,7 @@ void SimStore::park(const Park& park) {
   rows_.push_back(row);
   witness_.parked(park.sink, message, park.state == DeliveryState::dead, park.reason);
   if (park.reason == "destination_closed") {
-    witness_.parked_for_destination(park.sink, parking(park.sink)->counts.uncharged);
+    witness_.parked_for_destination(park.sink, parking(park.sink, {})->counts.uncharged);
   }
 }
 
@@ -131,7 +131,7 @@ std::vector<const SimStore::Row*> SimStore::triable(const std::vector<const Row*
   return run;
 }
 
-Result<std::vector<ParkedRun>> SimStore::due(const std::string& sink, std::size_t max_keys, std::size_t run_max,
+Result<std::vector<ParkedRun>> SimStore::due(const std::string& sink, const Lanes&, std::size_t max_keys, std::size_t run_max,
                                              const std::vector<std::string>& except) {
   std::vector<ParkedRun> runs;
   std::set<std::string> seen(except.begin(), except.end());
@@ -153,7 +153,7 @@ Result<std::vector<ParkedRun>> SimStore::due(const std::string& sink, std::size_
   return runs;
 }
 
-Result<Store::Parking> SimStore::parking(const std::string& sink) {
+Result<Store::Parking> SimStore::parking(const std::string& sink, const Lanes&) {
   Parking parking;
   std::set<std::string> heads;
   for (const auto& row : rows_) {

@@ -66,9 +66,9 @@ TEST(MemoryOutbox, AParkedHeadHoldsItsKeyUntilItIsDue) {
   SettleBatch batch;
   batch.parks.push_back(waiting(first, outbox.now() + 1h));
   ASSERT_TRUE(store->settle(kFeed, state->epoch, batch));
-  EXPECT_TRUE(store->due("sink", 10, 10, {})->empty());
+  EXPECT_TRUE(store->due("sink", {}, 10, 10, {})->empty());
   outbox.advance(2h);
-  EXPECT_EQ(store->due("sink", 10, 10, {})->size(), 1u);
+  EXPECT_EQ(store->due("sink", {}, 10, 10, {})->size(), 1u);
 }
 
 TEST(MemoryOutbox, AFaultMakesTheCallFail) {
@@ -78,7 +78,7 @@ TEST(MemoryOutbox, AFaultMakesTheCallFail) {
     return {};
   });
   EXPECT_FALSE(outbox.store()->take_over(kFeed, "relay"));
-  EXPECT_TRUE(outbox.store()->parking("sink"));
+  EXPECT_TRUE(outbox.store()->parking("sink", {}));
 }
 
 }  // namespace

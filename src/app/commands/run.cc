@@ -5,6 +5,7 @@
 
 #include "app/commands/commands.h"
 #include "app/once.h"
+#include "app/process_identity.h"
 #include "app/relay_service.h"
 #include "app/settings_file.h"
 #include "app/signals.h"
@@ -18,8 +19,6 @@ namespace {
 
 constexpr auto kTurn = std::chrono::milliseconds(200);
 constexpr auto kDatabasePatience = std::chrono::milliseconds(1000);
-// A relay that was seen within this time is alive.
-constexpr Duration kAlive{5s};
 
 bool waits_out(const Failure& failure) { return failure.kind == FailureKind::unavailable; }
 
@@ -33,20 +32,6 @@ Result<std::optional<Database>> await_database(const config::Settings& settings,
                {{"error", database.failure().what}});
     if (wait_for_signal(kDatabasePatience)) return std::optional<Database>();
   }
-}
-
-// --once must not take the lanes of a relay that is at work.
-Result<void> refuse_if_owned(const config::Settings& settings, const Database& database) {
-  const auto status = database.make_store()->status(database.feeds(settings));
-  if (!status) return status.failure();
-  for (const RelayStatus& relay : status->relays) {
-    if (relay.stopped || status->database_now - relay.seen_at > kAlive) continue;
-    return Failure{
-        FailureKind::fenced,
-        fmt::format("the relay {} is at work on this outbox (last seen {} ms ago): stop it, or let it deliver",
-                    relay.name, (status->database_now - relay.seen_at) / 1ms)};
-  }
-  return {};
 }
 
 int exit_code(RunnerEnd end, RelayService& service, bool once) {
@@ -75,7 +60,6 @@ RunnerEnd serve(RelayService& service) {
 int run_on(RelayService& service) { return exit_code(serve(service), service, false); }
 
 int run_once(RelayService& service, const Watch& watch, const config::Settings& settings) {
-  service.drain();
   OnceWatch once(settings, OnceWatch::Clock::now());
   for (;;) {
     const auto now = OnceWatch::Clock::now();
@@ -112,14 +96,11 @@ int execute(const RunFlags& flags) {
   if (!database) return report(database.failure());
   if (!*database) return kDone;
   for (const std::string& note : (*database)->notes()) log::warn("this outbox table", {{"note", note}});
-  if (flags.once) {
-    if (auto free = refuse_if_owned(*settings, **database); !free) return report(free.failure());
-  }
 
   const std::string name = relay_name();
   auto service = RelayService::start(
-      *settings, **database, name, watch.observer(), [&](const std::string& sink) { return watch.last_failure(sink); },
-      watch.figures(**database, *settings));
+      *settings, **database, name, flags.once, watch.observer(),
+      [&](const std::string& sink) { return watch.last_failure(sink); }, watch.figures(**database, *settings));
   if (!service) return report(service.failure());
   log::info("relay started", {{"relay", name}, {"version", OUTBOX_VERSION}});
   watch.attach(**service);

@@ -31,6 +31,7 @@ class LineSink : public Sink {
     Capabilities can;
     can.pipelines_key = true;
     can.window_messages = 8000;
+    can.one_writer = true;
     return can;
   }
 

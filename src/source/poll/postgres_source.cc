@@ -4,8 +4,8 @@
 
 namespace outbox {
 
-std::unique_ptr<Source> make_postgres_source(const std::string& url, const TableShape& shape) {
-  if (shape.table.sent == SentMode::keep) return std::make_unique<SnapshotSource>(url, shape);
+std::unique_ptr<Source> make_postgres_source(const std::string& url, const TableShape& shape, const Lanes& lanes) {
+  if (shape.table.sent == SentMode::keep) return std::make_unique<SnapshotSource>(url, shape, lanes);
   return std::make_unique<FlaggedSource>(url, shape);
 }
 

@@ -1,14 +1,10 @@
 #include "source/poll/record_columns.h"
 
+#include "model/lanes.h"
+
 namespace outbox {
 
 namespace {
-
-std::string literal(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted.append(c == '\'' ? 2 : 1, c);
-  return quoted + "'";
-}
 
 // The column cast to `type`, or `otherwise` where the table has none.
 std::string cast(const TableShape& shape, const std::string& ours, const std::string& type,
@@ -19,7 +15,7 @@ std::string cast(const TableShape& shape, const std::string& ours, const std::st
 
 std::string constant(const TableShape& shape, const std::string& ours, const std::string& otherwise) {
   const auto found = shape.table.constants.find(ours);
-  return found == shape.table.constants.end() ? otherwise : literal(found->second);
+  return found == shape.table.constants.end() ? otherwise : db::pg_literal(found->second);
 }
 
 std::string text_or_constant(const TableShape& shape, const std::string& ours) {
@@ -38,6 +34,12 @@ std::string time(const TableShape& shape, const std::string& ours, const std::st
 std::string column_of(const TableShape& shape, const std::string& ours) {
   const auto found = shape.table.columns.find(ours);
   return found == shape.table.columns.end() || found->second.empty() ? "" : "t." + db::pg_identifier(found->second);
+}
+
+std::string lane_expression(const TableShape& shape) {
+  if (const auto column = column_of(shape, "lane"); !column.empty()) return column;
+  return "('x' || left(md5(" + text_or_constant(shape, "aggregate_type") + " || ':' || " +
+         text_or_constant(shape, "aggregate_id") + "), 4))::bit(16)::int % " + std::to_string(kLanes);
 }
 
 std::string record_columns(const TableShape& shape) {

@@ -16,6 +16,9 @@ inline constexpr int kRecordColumns = 13;
 // The select list for table alias `t`. The first column is called m_seq.
 std::string record_columns(const TableShape& shape);
 
+// The lane of a row's key; of our own table the column, which its indexes have.
+std::string lane_expression(const TableShape& shape);
+
 // From a binary one-row result, whose column `first` is the first of record_columns().
 std::shared_ptr<Record> read_record(const db::PgRows& row, int first, bool payload_is_json);
 

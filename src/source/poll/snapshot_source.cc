@@ -24,8 +24,9 @@ SnapshotWindow::Bounds read_bounds(const db::PgRows& row) {
 
 }  // namespace
 
-SnapshotSource::SnapshotSource(std::string url, const TableShape& shape)
-    : session_(std::move(url), kIndexesOnly, {{"outbox_open", open_sql(shape)}, {"outbox_page", page_sql(shape)}}),
+SnapshotSource::SnapshotSource(std::string url, const TableShape& shape, const Lanes& lanes)
+    : session_(std::move(url), kIndexesOnly,
+               {{"outbox_open", open_sql(shape, lanes)}, {"outbox_page", page_sql(shape, lanes)}}),
       payload_is_json_(shape.types.at("payload") != "bytea") {}
 
 Result<void> SnapshotSource::open(const Position& start) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "model/lanes.h"
 #include "source/poll/poll_session.h"
 #include "source/poll/snapshot_window.h"
 #include "source/poll/table_shape.h"
@@ -13,7 +14,7 @@ namespace outbox {
 
 class SnapshotSource : public Source {
  public:
-  SnapshotSource(std::string url, const TableShape& shape);
+  SnapshotSource(std::string url, const TableShape& shape, const Lanes& lanes);
 
   Result<void> open(const Position& start) override;
   Result<Page> fetch(std::size_t max_records, std::size_t max_bytes) override;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "model/lanes.h"
 #include "source/poll/table_notes.h"
 
 namespace outbox {
@@ -114,6 +115,20 @@ Result<void> check_words(const TableMapping& mapping) {
   return {};
 }
 
+// A column that is called lane proves nothing: only one that the database computes as we would may choose the relay.
+std::string lane_column(const TableMapping& table, const std::vector<TableColumn>& columns) {
+  const auto hashed =
+      "md5(((" + table.columns.at("aggregate_type") + " || ':'::text) || " + table.columns.at("aggregate_id") + "))";
+  for (const auto& column : columns) {
+    const auto& expression = column.generated;
+    if (expression.find(hashed) != std::string::npos &&
+        expression.find("% " + std::to_string(kLanes)) != std::string::npos) {
+      return column.name;
+    }
+  }
+  return {};
+}
+
 Result<void> decide_sent(TableShape& shape) {
   auto& table = shape.table;
   const bool has_mark = !table.columns["published_at"].empty();
@@ -167,6 +182,7 @@ Result<TableShape> resolve_shape(const TableMapping& mapping, const std::vector<
     shape.types["order"] = column->type;
     shape.order_nullable = column->nullable;
   }
+  shape.table.columns["lane"] = lane_column(shape.table, columns);
   shape.positions = !shape.table.columns["xid"].empty() && !shape.table.columns["seq"].empty();
   if (auto decided = decide_sent(shape); !decided) return decided.failure();
   shape.notes = notes_on(shape, columns);

@@ -15,6 +15,7 @@ struct TableColumn {
   std::string type;  // without length: "character varying"
   bool nullable = true;
   bool leads_index = false;  // some index starts with it
+  std::string generated{};   // the expression of a stored generated column
 };
 
 Result<TableShape> resolve_shape(const TableMapping& mapping, const std::vector<TableColumn>& columns);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/lanes.h"
 #include "model/table.h"
 #include "source/source.h"
 
@@ -28,7 +29,8 @@ struct TableShape {
 // choices; a missing table too.
 Result<TableShape> inspect_postgres_table(const std::string& url, const TableMapping& mapping);
 
-// Position mode where shape.table.sent is keep, flag mode (mark, delete) otherwise. Does not connect: open() does.
-std::unique_ptr<Source> make_postgres_source(const std::string& url, const TableShape& shape);
+// Position mode where shape.table.sent is keep, of the rows of these lanes; flag mode (mark, delete) otherwise, of all
+// rows. Does not connect: open() does.
+std::unique_ptr<Source> make_postgres_source(const std::string& url, const TableShape& shape, const Lanes& lanes = {});
 
 }  // namespace outbox

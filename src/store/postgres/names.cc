@@ -37,6 +37,7 @@ PgNames pg_names(std::string_view table, std::string_view prefix) {
   names.delivery = side("_delivery");
   names.position = side("_position");
   names.relay = side("_relay");
+  names.lease = side("_lease");
   names.meta = side("_meta");
   names.clock = side("_clock");
   return names;

@@ -14,6 +14,7 @@ struct PgNames {
   std::string delivery;
   std::string position;
   std::string relay;
+  std::string lease;
   std::string meta;
   std::string clock;
 };

@@ -9,6 +9,12 @@ namespace outbox {
 
 namespace {
 
+// Of the rows `d`, those of a share.
+std::string within(const Lanes& lanes) {
+  if (lanes.all()) return {};
+  return " and d.lane between " + std::to_string(lanes.first) + " and " + std::to_string(lanes.last);
+}
+
 // What stands first in the way of key `k`, as columns of `h`.
 std::string head_sql(const PgNames& names, const std::string& sink) {
   return "(select d.ord, d.state, d.next_attempt_at from " + names.delivery + " d where d.sink = " + sink +
@@ -21,10 +27,11 @@ struct DueKeys {
 };
 
 Result<DueKeys> due_keys(db::PgConnection& connection, const PgNames& names, const std::string& sink,
-                         std::size_t max_keys, const std::vector<std::string>& except) {
+                         const Lanes& lanes, std::size_t max_keys, const std::vector<std::string>& except) {
   auto rows = connection.query(
       "with k as (select key, min(next_attempt_at) as at from (select d.key, d.next_attempt_at from " + names.delivery +
-          " d where d.sink = $1 and d.state = 'waiting' and d.next_attempt_at <= now() and d.key <> all($3::text[])"
+          " d where d.sink = $1 and d.state = 'waiting' and d.next_attempt_at <= now() and d.key <> all($3::text[])" +
+          within(lanes) +
           " order by d.next_attempt_at limit 2 * $2::bigint) w group by key)"
           " select k.key, h.state = 'waiting' and h.next_attempt_at <= now() from k cross join lateral " +
           head_sql(names, "$1") + " order by k.at",
@@ -67,12 +74,13 @@ void add_row(std::vector<ParkedRun>& runs, const db::PgRows& rows, int row, std:
 
 }  // namespace
 
-Result<std::vector<ParkedRun>> parked_due(PgSession& session, const std::string& sink, std::size_t max_keys,
-                                          std::size_t run_max, const std::vector<std::string>& except) {
+Result<std::vector<ParkedRun>> parked_due(PgSession& session, const std::string& sink, const Lanes& lanes,
+                                          std::size_t max_keys, std::size_t run_max,
+                                          const std::vector<std::string>& except) {
   auto opened = session.connection();
   if (!opened) return opened.failure();
   auto& connection = **opened;
-  auto keys = due_keys(connection, session.names(), sink, max_keys, except);
+  auto keys = due_keys(connection, session.names(), sink, lanes, max_keys, except);
   if (!keys) return keys.failure();
   if (!keys->lined.empty()) {
     if (auto lined = line_up(connection, session.names(), sink, keys->lined); !lined) return lined.failure();
@@ -92,7 +100,7 @@ Result<std::vector<ParkedRun>> parked_due(PgSession& session, const std::string&
   return runs;
 }
 
-Result<Store::Parking> parked_summary(PgSession& session, const std::string& sink) {
+Result<Store::Parking> parked_summary(PgSession& session, const std::string& sink, const Lanes& lanes) {
   auto opened = session.connection();
   if (!opened) return opened.failure();
   const auto& delivery = session.names().delivery;
@@ -100,13 +108,15 @@ Result<Store::Parking> parked_summary(PgSession& session, const std::string& sin
       "select count(*), count(*) filter (where not charged and not not_due),"
       " count(*) filter (where not_due and next_attempt_at > now()), " +
           sql_micros("min(next_attempt_at)") + ", (select count(*) from " + delivery +
-          " d where d.sink = $1 and d.state = 'dead')"
+          " d where d.sink = $1 and d.state = 'dead'" + within(lanes) +
+          ")"
           ", exists (select from " +
-          delivery + " d where d.sink = $1 and " + sql_in_the_way("d") + ") or exists (select from " + delivery +
-          " d join " + session.names().position +
+          delivery + " d where d.sink = $1 and " + sql_in_the_way("d") + within(lanes) + ") or exists (select from " +
+          delivery + " d join " + session.names().position +
           " p on p.sink = d.sink and p.s1 is not null and d.lane between p.lane and p.lane_to where d.sink = $1"
           " and not " +
-          sql_passed("d.xid", "d.seq", "p") + ") from " + delivery + " w where w.sink = $1 and w.state = 'waiting'",
+          sql_passed("d.xid", "d.seq", "p") + within(lanes) + ") from " + delivery +
+          " d where d.sink = $1 and d.state = 'waiting'" + within(lanes),
       {sink});
   if (!rows) return rows.failure();
   Store::Parking parking;

@@ -19,11 +19,13 @@ class PostgresStore : public Store {
   Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) override {
     return settle_batch(session_, feed, epoch, batch);
   }
-  Result<std::vector<ParkedRun>> due(const std::string& sink, std::size_t max_keys, std::size_t run_max,
-                                     const std::vector<std::string>& except) override {
-    return parked_due(session_, sink, max_keys, run_max, except);
+  Result<std::vector<ParkedRun>> due(const std::string& sink, const Lanes& lanes, std::size_t max_keys,
+                                     std::size_t run_max, const std::vector<std::string>& except) override {
+    return parked_due(session_, sink, lanes, max_keys, run_max, except);
   }
-  Result<Parking> parking(const std::string& sink) override { return parked_summary(session_, sink); }
+  Result<Parking> parking(const std::string& sink, const Lanes& lanes) override {
+    return parked_summary(session_, sink, lanes);
+  }
   Result<PageFacts> page_facts(const std::string& sink, const std::vector<std::string>& keys,
                                const std::vector<std::string>& message_ids) override {
     return parked_facts(session_, sink, keys, message_ids);

@@ -1,5 +1,7 @@
 #include "store/postgres/session.h"
 
+#include "model/lanes.h"
+
 #include <utility>
 
 namespace outbox {
@@ -46,6 +48,18 @@ Result<db::PgConnection*> PgSession::connection() {
 std::string PgSession::column(const std::string& ours) const {
   const auto found = table_.columns.find(ours);
   return found == table_.columns.end() || found->second.empty() ? "" : db::pg_identifier(found->second);
+}
+
+std::string PgSession::lane_expression(const std::string& t) const {
+  if (const auto lane = column("lane"); !lane.empty()) return t + "." + lane;
+  const auto part = [&](const std::string& ours) {
+    const auto own = column(ours);
+    if (!own.empty()) return t + "." + own + "::text";
+    const auto constant = table_.constants.find(ours);
+    return constant == table_.constants.end() ? std::string("''") : db::pg_literal(constant->second);
+  };
+  return "('x' || left(md5(" + part("aggregate_type") + " || ':' || " + part("aggregate_id") +
+         "), 4))::bit(16)::int % " + std::to_string(kLanes);
 }
 
 std::string sql_micros(const std::string& expression) {

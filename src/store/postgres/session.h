@@ -24,6 +24,8 @@ class PgSession {
   const TableMapping& table() const { return table_; }
   // The outbox table's own name for one of our columns, quoted; "" where it has none.
   std::string column(const std::string& ours) const;
+  // The lane of a row of the outbox table with alias `t`.
+  std::string lane_expression(const std::string& t) const;
 
  private:
   std::string url_;

@@ -14,14 +14,15 @@ Failure fenced(const Feed& feed, std::uint64_t epoch) {
 }
 
 // Moves the position, or only looks at the epoch and locks its row, where the batch has no position. $1 feed, $2 epoch.
-std::string fence_sql(const PgSession& session, const SettleBatch& batch) {
+std::string fence_sql(const PgSession& session, const Feed& feed, const SettleBatch& batch) {
   std::string set = "updated_at = now()";
   if (batch.position) {
     set +=
         ", s1 = $3::pg_snapshot, s2 = $4::pg_snapshot, last = $5::bigint, high = greatest(high, $5::bigint)"
         ", ahead = $6::bigint[]";
   }
-  return "update " + session.names().position + " set " + set + " where sink = $1 and epoch = $2::bigint";
+  return "update " + session.names().position + " set " + set +
+         " where sink = $1 and epoch = $2::bigint and lane = " + std::to_string(feed.lanes.first);
 }
 
 PgValues fence_values(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) {
@@ -57,7 +58,7 @@ std::string ids_of(const std::vector<RecordPtr>& records) {
 Result<void> move_position(db::PgConnection& connection, const PgSession& session, const Feed& feed,
                            std::uint64_t epoch, const SettleBatch& batch) {
   auto moved = connection.query(
-      fence_sql(session, batch) + " and (select set_config('synchronous_commit', 'off', true)) = 'off'",
+      fence_sql(session, feed, batch) + " and (select set_config('synchronous_commit', 'off', true)) = 'off'",
       fence_values(feed, epoch, batch));
   if (!moved) return moved.failure();
   if (moved->affected() == 0) return fenced(feed, epoch);
@@ -67,7 +68,7 @@ Result<void> move_position(db::PgConnection& connection, const PgSession& sessio
 // Only marks: the fence and the marks are one statement, so nothing is marked without the fence.
 Result<void> mark_only(db::PgConnection& connection, const PgSession& session, const Feed& feed, std::uint64_t epoch,
                        const SettleBatch& batch) {
-  const auto sql = "with fence as (" + fence_sql(session, batch) + " returning 1), marked as (" +
+  const auto sql = "with fence as (" + fence_sql(session, feed, batch) + " returning 1), marked as (" +
                    mark_sql(session, "$3", " and exists (select from fence)") + ") select count(*) from fence";
   auto rows = connection.query(sql, {feed.name, std::to_string(epoch), ids_of(batch.settled)});
   if (!rows) return rows.failure();
@@ -87,7 +88,7 @@ Result<void> settle_batch(PgSession& session, const Feed& feed, std::uint64_t ep
 
   auto transaction = db::PgTransaction::begin(connection);
   if (!transaction) return transaction.failure();
-  auto held = connection.query(fence_sql(session, batch), fence_values(feed, epoch, batch));
+  auto held = connection.query(fence_sql(session, feed, batch), fence_values(feed, epoch, batch));
   if (!held) return held.failure();
   if (held->affected() == 0) return fenced(feed, epoch);
   // In this order: what was tried makes room before anything new lines up behind it.

@@ -8,7 +8,6 @@ namespace {
 
 constexpr const char* kLock = "select pg_advisory_xact_lock(7310869743457329017)";
 constexpr const char* kSeesNothing = "3:3:";  // no transaction has an id below 3
-constexpr int kLastLane = 63;
 
 Failure not_initialized(const PgSession& session) {
   return {FailureKind::invalid, "there is no table " + session.names().meta + ": run `outboxd init` for this database"};
@@ -47,9 +46,22 @@ Result<void> check_cluster(db::PgConnection& connection, const PgSession& sessio
   return {};
 }
 
+Failure owned_by_another(db::PgConnection& connection, const PgSession& session, const Feed& feed) {
+  auto rows =
+      connection.query("select owner, lane_to from " + session.names().position + " where sink = $1 and lane = $2::int",
+                       {feed.name, std::to_string(feed.lanes.first)});
+  if (!rows) return rows.failure();
+  const auto share = feed.name + ", lanes " + to_string(feed.lanes);
+  if (rows->empty() || rows->integer(0, 1) != feed.lanes.last) {
+    return {FailureKind::fenced, share + ": the lanes were divided otherwise meanwhile"};
+  }
+  return {FailureKind::fenced, share + ": the relay " + rows->text(0, 0) + " owns them"};
+}
+
 Result<FeedState> raise_epoch(db::PgConnection& connection, const PgSession& session, const Feed& feed,
                               const std::string& relay) {
   const auto& position = session.names().position;
+  const auto& lease = session.names().lease;
   db::PgValue start;
   if (feed.positions) {
     start = kSeesNothing;
@@ -60,14 +72,18 @@ Result<FeedState> raise_epoch(db::PgConnection& connection, const PgSession& ses
     }
   }
   auto rows = connection.query(
-      "insert into " + position + " as p (sink, lane, lane_to, epoch, owner, s1) values ($1, 0, " +
-          std::to_string(kLastLane) +
-          ", 1, $2, $3::pg_snapshot) on conflict (sink, lane) do update set"
+      "insert into " + position +
+          " as p (sink, lane, lane_to, epoch, owner, s1) values ($1, $4::int, $5::int, 1, $2, $3::pg_snapshot)"
+          " on conflict (sink, lane) do update set"
           " epoch = p.epoch + 1, owner = excluded.owner, updated_at = now(), s1 = coalesce(p.s1, excluded.s1)"
+          " where p.lane_to = excluded.lane_to and (p.owner = excluded.owner or not exists (select from " +
+          lease +
+          " l where l.relay = p.owner and l.feed = p.sink and l.until > clock_timestamp()))"
           " returning coalesce(s1::text, ''), coalesce(s2::text, ''), last, array_to_string(ahead, ' '), epoch, " +
           sql_micros("clock_timestamp()"),
-      {feed.name, relay, start});
+      {feed.name, relay, start, std::to_string(feed.lanes.first), std::to_string(feed.lanes.last)});
   if (!rows) return rows.failure();
+  if (rows->empty()) return owned_by_another(connection, session, feed);
   FeedState state;
   state.start.from = rows->text(0, 0);
   state.start.to = rows->text(0, 1);

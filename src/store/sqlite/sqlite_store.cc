@@ -47,9 +47,9 @@ class SqliteStore final : public Store {
 
   Result<FeedState> take_over(const Feed& feed, const std::string& relay) override;
   Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) override;
-  Result<std::vector<ParkedRun>> due(const std::string& sink, std::size_t max_keys, std::size_t run_max,
-                                     const std::vector<std::string>& except) override;
-  Result<Parking> parking(const std::string& sink) override;
+  Result<std::vector<ParkedRun>> due(const std::string& sink, const Lanes&, std::size_t max_keys,
+                                     std::size_t run_max, const std::vector<std::string>& except) override;
+  Result<Parking> parking(const std::string& sink, const Lanes&) override;
   Result<PageFacts> page_facts(const std::string& sink, const std::vector<std::string>& keys,
                                const std::vector<std::string>& message_ids) override;
   Result<void> heartbeat(const Heartbeat& beat) override;
@@ -213,8 +213,8 @@ Result<void> SqliteStore::settle_now(const Feed& feed, std::uint64_t epoch, cons
   return transaction->commit();
 }
 
-Result<std::vector<ParkedRun>> SqliteStore::due(const std::string& sink, std::size_t max_keys, std::size_t run_max,
-                                                const std::vector<std::string>& except) {
+Result<std::vector<ParkedRun>> SqliteStore::due(const std::string& sink, const Lanes&, std::size_t max_keys,
+                                                std::size_t run_max, const std::vector<std::string>& except) {
   return checked(due_now(sink, max_keys, run_max, except));
 }
 
@@ -226,7 +226,7 @@ Result<std::vector<ParkedRun>> SqliteStore::due_now(const std::string& sink, std
   return parked().due(sink, max_keys, run_max, except, now);
 }
 
-Result<Store::Parking> SqliteStore::parking(const std::string& sink) {
+Result<Store::Parking> SqliteStore::parking(const std::string& sink, const Lanes&) {
   if (auto opened = open_state(); !opened) return checked<Parking>(opened.failure());
   return checked(parked().parking(sink, db::sqlite_now()));
 }

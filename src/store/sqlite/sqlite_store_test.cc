@@ -71,7 +71,7 @@ class SqliteStore : public testing::Test {
   }
 
   std::vector<ParkedRun> due(const std::vector<std::string>& except = {}) {
-    auto runs = store_->due("sink", 10, 10, except);
+    auto runs = store_->due("sink", {}, 10, 10, except);
     EXPECT_TRUE(runs) << runs.failure().what;
     return std::move(*runs);
   }
@@ -127,7 +127,7 @@ TEST_F(SqliteStore, AnOlderOwnerWritesNothing) {
   EXPECT_EQ(refused.failure().kind, FailureKind::fenced);
   batch.position.reset();
   EXPECT_FALSE(store_->settle(kFeed, old.epoch, batch));
-  EXPECT_EQ(other->parking("sink")->counts.waiting, 0);
+  EXPECT_EQ(other->parking("sink", {})->counts.waiting, 0);
   EXPECT_EQ(take_over().start.seq, 0);
 }
 
@@ -162,13 +162,13 @@ TEST_F(SqliteStore, AKeyWaitsForItsFirstAndComesInOrder) {
   settle(state, batch);
   EXPECT_EQ(ids(due()), "x ");
   EXPECT_EQ(ids(due({"order:2"})), "");
-  EXPECT_LE(store_->parking("sink")->next_due, db::sqlite_now());
+  EXPECT_LE(store_->parking("sink", {})->next_due, db::sqlite_now());
 
   const auto row = due()[0].deliveries[0].row;
   SettleBatch again;
   again.updates.push_back({row, ParkedUpdate::Kind::waiting, 2, later, false, "http_503", "status 503"});
   settle(state, again);
-  EXPECT_EQ(store_->parking("sink")->next_due, later);
+  EXPECT_EQ(store_->parking("sink", {})->next_due, later);
 
   // The head turns out to be dead: the next of its key has its turn.
   auto files = open_sqlite_state(file_, "");
@@ -182,7 +182,7 @@ TEST_F(SqliteStore, AKeyWaitsForItsFirstAndComesInOrder) {
                           "status 500"});
   settle(state, last);
   EXPECT_EQ(ids(due()), "b ");
-  EXPECT_EQ(store_->parking("sink")->counts.dead, 1);
+  EXPECT_EQ(store_->parking("sink", {})->counts.dead, 1);
 }
 
 TEST_F(SqliteStore, ADeadHeadThatHoldsItsKeyLetsNobodyPass) {
@@ -193,7 +193,7 @@ TEST_F(SqliteStore, ADeadHeadThatHoldsItsKeyLetsNobodyPass) {
   batch.parks[0].holds_key = true;
   settle(state, batch);
   EXPECT_EQ(ids(due()), "");
-  EXPECT_EQ(store_->parking("sink")->next_due, kNever);
+  EXPECT_EQ(store_->parking("sink", {})->next_due, kNever);
   EXPECT_EQ(store_->page_facts("sink", {"order:1", "order:2"}, {"b", "c"})->waiting_keys.size(), 1u);
   // Its own retention releases the key, but not before the position has passed the message.
   EXPECT_EQ(*store_->prune({kFeed}, {{}, Duration(0)}, 100, false), 0);
@@ -215,8 +215,8 @@ TEST_F(SqliteStore, WhatIsNotDueHoldsNobodyBackUntilItsTime) {
   done.updates.push_back({due()[0].deliveries[0].row, ParkedUpdate::Kind::done, 0, {}, false, "", ""});
   settle(state, done);
   EXPECT_TRUE(store_->page_facts("sink", {"order:1"}, {})->waiting_keys.empty());
-  EXPECT_EQ(store_->parking("sink")->next_due, soon);
-  EXPECT_EQ(store_->parking("sink")->counts.uncharged, 0);
+  EXPECT_EQ(store_->parking("sink", {})->next_due, soon);
+  EXPECT_EQ(store_->parking("sink", {})->counts.uncharged, 0);
 
   auto file = open_sqlite_state(file_, "");
   ASSERT_TRUE(file->run("UPDATE outbox_delivery SET next_attempt_at = 1 WHERE message_id = 'n'"));
@@ -235,9 +235,9 @@ TEST_F(SqliteStore, ATombstoneStaysUntilThePositionHasPassedItsMessage) {
   settle(state, done);
   EXPECT_EQ(*store_->prune({kFeed}, {}, 100, false), 0);
   EXPECT_EQ(store_->page_facts("sink", {}, {"a"})->known_messages.size(), 1u);
-  EXPECT_TRUE(store_->parking("sink")->counts.concerns_stream);
+  EXPECT_TRUE(store_->parking("sink", {})->counts.concerns_stream);
   settle(state, seq);
-  EXPECT_FALSE(store_->parking("sink")->counts.concerns_stream);
+  EXPECT_FALSE(store_->parking("sink", {})->counts.concerns_stream);
   EXPECT_EQ(*store_->prune({kFeed}, {}, 100, true), 1);
   EXPECT_EQ(*store_->prune({kFeed}, {}, 100, false), 1);
   EXPECT_TRUE(store_->page_facts("sink", {}, {"a"})->known_messages.empty());

@@ -1,0 +1,81 @@
+#include "app/runner_factory.h"
+
+#include <algorithm>
+
+#include "app/registry.h"
+
+namespace outbox::app {
+
+namespace {
+
+RetryPolicy policy(const config::RetrySettings& settings) {
+  return {settings.base, settings.cap, static_cast<int>(settings.attempts)};
+}
+
+const config::SinkSettings& sink_settings(const config::Settings& settings, const std::string& name) {
+  const auto found = std::find_if(settings.sinks.begin(), settings.sinks.end(),
+                                  [&](const config::SinkSettings& sink) { return sink.name == name; });
+  OUTBOX_ASSERT(found != settings.sinks.end());
+  return *found;
+}
+
+std::shared_ptr<const Router> make_router(const config::Settings& settings) {
+  std::vector<Route> routes;
+  for (const config::RouteSettings& each : settings.routes) {
+    Route route;
+    route.sink = each.sink;
+    route.aggregate_type = each.aggregate_type;
+    route.type = each.type;
+    route.address = each.address;
+    if (each.sink != "none") route.escape = sink_type(sink_settings(settings, each.sink).type).escape_field;
+    route.owner = each.owner;
+    if (each.retry) route.retry = policy(*each.retry);
+    route.dead_letter_holds_key = each.dead_letter_holds_key;
+    routes.push_back(std::move(route));
+  }
+  return std::make_shared<const Router>(std::move(routes));
+}
+
+}  // namespace
+
+RunnerFactory::RunnerFactory(const config::Settings& settings, const Database& database, RelayObserver& observer)
+    : settings_(settings),
+      database_(database),
+      observer_(observer),
+      feeds_(database.feeds(settings)),
+      router_(make_router(settings)) {}
+
+Result<bool> RunnerFactory::divisible(const Feed& feed) const {
+  bool divisible = database_.divisible();
+  for (const std::string& name : feed.sinks) {
+    auto sink = make_sink(sink_settings(settings_, name));
+    if (!sink) return sink.failure();
+    if ((*sink)->capabilities().one_writer) divisible = false;
+  }
+  return divisible;
+}
+
+Result<std::unique_ptr<Runner>> RunnerFactory::make(const Feed& feed, const Lanes& lanes, const std::string& relay,
+                                                    std::shared_ptr<const Lease> lease) {
+  CoreOptions core;
+  core.feed = feed;
+  core.feed.lanes = lanes;
+  core.takes_unrouted = feed.name == feeds_.front().name;
+  FeedParts parts{database_.make_source(lanes), database_.make_store(), {}};
+  core.source_repeats = parts.source->repeats();
+  for (const std::string& name : feed.sinks) {
+    const config::SinkSettings& each = sink_settings(settings_, name);
+    auto sink = make_sink(each);
+    if (!sink) return sink.failure();
+    core.sinks.push_back({name,
+                          (*sink)->capabilities(),
+                          policy(each.retry),
+                          {static_cast<int>(each.breaker.failures), each.breaker.open, each.breaker.cap},
+                          static_cast<std::size_t>(each.parked_max)});
+    parts.sinks.push_back(*std::move(sink));
+  }
+  RunnerOptions options{relay, settings_.drain_timeout, entropy_(), std::move(lease)};
+  return std::make_unique<Runner>(core, router_, std::move(parts), std::move(options), observer_);
+}
+
+}  // namespace outbox::app
