@@ -6,6 +6,7 @@
 #include "conformance/sink_conformance.h"
 #include "sink/rabbitmq/rabbitmq_sink.h"
 #include "support/rabbitmq.h"
+#include "support/rabbitmq_control.h"
 #include "support/services.h"
 
 namespace outbox::test {

@@ -2,11 +2,7 @@
 
 #include <amqp_tcp_socket.h>
 
-#include <chrono>
 #include <stdexcept>
-
-#include "support/child_process.h"
-#include "support/paths.h"
 
 namespace outbox::test {
 namespace {
@@ -47,11 +43,8 @@ void add_headers(const amqp_table_t& table, std::vector<std::pair<std::string, s
   }
 }
 
-RabbitMessage to_message(const amqp_basic_get_ok_t& got, const amqp_message_t& from) {
+void add_content(const amqp_message_t& from, RabbitMessage& message) {
   const amqp_basic_properties_t& properties = from.properties;
-  RabbitMessage message;
-  message.exchange = to_text(got.exchange);
-  message.routing_key = to_text(got.routing_key);
   message.body = to_text(from.body);
   message.message_id = to_text(properties.message_id);
   message.type = to_text(properties.type);
@@ -59,7 +52,6 @@ RabbitMessage to_message(const amqp_basic_get_ok_t& got, const amqp_message_t& f
   message.delivery_mode = properties.delivery_mode;
   message.timestamp = properties.timestamp;
   add_headers(properties.headers, message.headers);
-  return message;
 }
 
 std::string reason(const amqp_rpc_reply_t& reply) {
@@ -150,14 +142,18 @@ std::vector<RabbitMessage> RabbitClient::take(const std::string& queue) {
   std::vector<RabbitMessage> taken;
   for (;;) {
     const amqp_rpc_reply_t reply = amqp_basic_get(state_, kChannel, to_bytes(queue), 1);
-    check("reading queue " + queue);
+    if (reply.reply_type != AMQP_RESPONSE_NORMAL)
+      throw std::runtime_error("reading queue " + queue + ": " + reason(reply));
     if (reply.reply.id == AMQP_BASIC_GET_EMPTY_METHOD) return taken;
-    const auto got = *static_cast<amqp_basic_get_ok_t*>(reply.reply.decoded);
+    const auto& got = *static_cast<amqp_basic_get_ok_t*>(reply.reply.decoded);
+    taken.emplace_back();
+    taken.back().exchange = to_text(got.exchange);
+    taken.back().routing_key = to_text(got.routing_key);
     amqp_message_t message;
     const amqp_rpc_reply_t read = amqp_read_message(state_, kChannel, &message, 0);
     if (read.reply_type != AMQP_RESPONSE_NORMAL)
       throw std::runtime_error("reading queue " + queue + ": " + reason(read));
-    taken.push_back(to_message(got, message));
+    add_content(message, taken.back());
     amqp_destroy_message(&message);
     amqp_maybe_release_buffers(state_);
   }
@@ -168,17 +164,5 @@ void RabbitClient::publish(const std::string& exchange, const std::string& routi
       amqp_basic_publish(state_, kChannel, to_bytes(exchange), to_bytes(routing_key), 0, 0, nullptr, to_bytes(body));
   if (status != AMQP_STATUS_OK) throw std::runtime_error(std::string("publishing: ") + amqp_error_string2(status));
 }
-
-std::string rabbitmqctl(const std::vector<std::string>& arguments) {
-  using namespace std::chrono_literals;
-  std::vector<std::string> command{(source_dir() / "tools/services").string(), "ctl", "rabbitmq"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  ChildProcess tool(command);
-  const auto status = tool.wait(120s);
-  if (!status || !status->succeeded()) throw std::runtime_error("rabbitmqctl: " + tool.standard_error());
-  return tool.standard_output();
-}
-
-void save_quorum_queues() { rabbitmqctl({"eval", "[begin ok = dets:sync(T), T end || T <- dets:all()]."}); }
 
 }  // namespace outbox::test

@@ -1,4 +1,4 @@
-// Exchanges and queues of a test's own on a real RabbitMQ, what stands in them, and the broker's control tool.
+// Exchanges and queues of a test's own on a real RabbitMQ, and what stands in them.
 #pragma once
 
 #include <amqp.h>
@@ -53,11 +53,5 @@ class RabbitClient {
 
   amqp_connection_state_t state_;
 };
-
-// rabbitmqctl, by tools/services; returns what it printed.
-std::string rabbitmqctl(const std::vector<std::string>& arguments);
-// RabbitMQ 3.10 forgets a quorum queue that is younger than three minutes when it is killed, whatever was confirmed:
-// its registry is saved that seldom. This saves it now.
-void save_quorum_queues();
 
 }  // namespace outbox::test

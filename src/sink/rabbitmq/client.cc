@@ -48,6 +48,7 @@ Result<void> Client::open(CompletionListener& listener) {
   for (const auto* file : {&settings_.ca_file, &settings_.certificate_file, &settings_.key_file}) {
     if (auto fine = readable(settings_.sink, *file); !fine) return fine;
   }
+  if (thread_.joinable()) thread_.join();  // of an earlier life
   listener_ = &listener;
   order_ = Order::none;
   ended_ = false;

@@ -3,7 +3,6 @@
 #include <amqp_tcp_socket.h>
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 #include "base/text.h"
 #include "sink/rabbitmq/tcp.h"
@@ -54,8 +53,7 @@ Connection::Connection(const Settings& settings, std::chrono::milliseconds write
 }
 
 Connection::~Connection() {
-  if (fd_ >= 0) ::shutdown(fd_, SHUT_RDWR);  // so that no farewell of librabbitmq's waits
-  lifeline_.detach();
+  lifeline_.detach();  // so that no farewell of librabbitmq's waits
   amqp_destroy_connection(state_);
 }
 

@@ -31,6 +31,7 @@ void Lifeline::attach(int fd) {
 
 void Lifeline::detach() {
   const std::lock_guard lock(mutex_);
+  shut_down();
   release();
   deadline_.reset();
 }

@@ -19,7 +19,7 @@ class Lifeline {
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
 
-  // Client thread. Keeps a duplicate of `fd` until detach() or the next attach().
+  // Client thread. Keeps a duplicate of `fd`: librabbitmq may close its own at any time. detach() shuts it down.
   void attach(int fd);
   void detach();
   // The socket is shut down if disarm() does not come in time; expired() then says so, until the next attach().

@@ -12,14 +12,16 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Channel kMain = 1;
-constexpr Channel kTrial = 2;
 constexpr std::size_t kExchangesMax = 1'000;
 constexpr int kAtOnce = 100;  // messages written before it is looked at what the broker says
 
 }  // namespace
 
 Publisher::Publisher(const Settings& settings, Patience patience, Lifeline& lifeline)
-    : settings_(settings), patience_(patience), lifeline_(lifeline) {}
+    : settings_(settings), patience_(patience), lifeline_(lifeline) {
+  Channel channel = kMain;
+  for (Trial& trial : trials_) trial.channel = ++channel;
+}
 
 void Publisher::add(std::span<const Publication> published) {
   const auto now = Clock::now();
@@ -48,10 +50,12 @@ void Publisher::accept(Held held) {
     return refuse(held, rejected("too_large", fmt::format("payload of {} bytes; payload_max allows {}",
                                                           record.payload.size(), settings_.payload_max)));
   }
-  for (ConfirmLedger* ledger : {&ledger_, &trial_ledger_}) {
+  for (ConfirmLedger* ledger : ledgers()) {
     const auto adoption = ledger->adopt(held, Clock::now());
     if (adoption == ConfirmLedger::Adoption::delivered) return refuse(held, delivered(receipt(held.address)));
-    if (adoption == ConfirmLedger::Adoption::waits) return;
+    if (adoption == ConfirmLedger::Adoption::none) continue;
+    if (blocked_given_back_) give_back(ledger->give_back(Clock::time_point::max()), *blocked_);
+    return;
   }
   if (blocked_given_back_) return refuse(held, *blocked_);
   Exchange& exchange = exchanges_[held.address.exchange];
@@ -119,27 +123,35 @@ void Publisher::try_exchanges() {
       wants_to_write_ = true;
       return;
     }
-    if (!trial_channel_open_) {
-      if (lost(connection_->open_channel(kTrial))) return;
-      trial_channel_open_ = true;
+    Trial* const trial = free_trial();
+    if (trial == nullptr) return;
+    if (!trial->open) {
+      if (lost(connection_->open_channel(trial->channel))) return;
+      trial->open = true;
     }
     const std::string name = std::move(untried_.front());
     untried_.pop_front();
     const auto exchange = exchanges_.find(name);
-    if (!send_trial(name, exchange->second) && connection_) exchanges_.erase(exchange);
+    if (!send_trial(*trial, name, exchange->second) && connection_) exchanges_.erase(exchange);
   }
 }
 
+// One on which nothing waits for its confirmation: a failure there costs nobody else.
+Publisher::Trial* Publisher::free_trial() {
+  const auto found = std::ranges::find_if(trials_, [](const Trial& each) { return each.ledger.empty(); });
+  return found == trials_.end() ? nullptr : &*found;
+}
+
 // False if nothing that waits for the exchange could be sent, or the connection is gone.
-bool Publisher::send_trial(const std::string& name, Exchange& exchange) {
+bool Publisher::send_trial(Trial& trial, const std::string& name, Exchange& exchange) {
   while (!exchange.waiting.empty()) {
     Held held = std::move(exchange.waiting.front());
     exchange.waiting.pop_front();
-    if (auto outcome = send(kTrial, trial_ledger_, held)) {
+    if (auto outcome = send(trial.channel, trial.ledger, held)) {
       refuse(held, std::move(*outcome));
       continue;
     }
-    if (!connection_ || lost(connection_->mark(kTrial))) return false;
+    if (!connection_ || lost(connection_->mark(trial.channel))) return false;
     trying_ = name;
     return true;
   }
@@ -165,7 +177,9 @@ void Publisher::close(const Outcome& outcome) {
 }
 
 std::chrono::milliseconds Publisher::patience() const {
-  const bool waits = blocked_ || !ledger_.empty() || !trial_ledger_.empty();
+  const bool in_flight =
+      !ledger_.empty() || std::ranges::any_of(trials_, [](const Trial& each) { return !each.ledger.empty(); });
+  const bool waits = blocked_ || in_flight;
   const auto heartbeat = std::chrono::milliseconds(settings_.heartbeat) / 4;
   return waits ? std::min<std::chrono::milliseconds>(heartbeat, 200ms) : heartbeat;
 }

@@ -1,10 +1,13 @@
 // Publisher: publications into the broker and confirmations out of it, over one Connection at a time.
 //
 // - Messages are published one behind the other on one channel, many in flight. Each is persistent and mandatory.
-// - An exchange is tried first: its first message goes on a second channel, with a question behind it. If the broker
+// - An exchange is tried first: its first message goes on a channel of its own, with a question behind it. If the
+// broker
 //   closes that channel (no such exchange, no permission) the culprit is known exactly, and nothing else is lost; if it
-//   answers the question, the exchange is open and the rest goes the usual way.
-// - If the first channel is closed all the same, what is unconfirmed comes back as client_dead and nothing passes until
+//   answers the question, the exchange is open and the rest goes the usual way. The message's confirmation may take
+//   longer than the answer; then the next exchange is tried on another channel.
+// - If the common channel is closed all the same, what is unconfirmed comes back as client_dead and nothing passes
+// until
 //   restart(); with a single message on it, that is to blame and nobody else pays.
 // - Without a connection one is made when there is something to publish. If that fails, or it is lost, everything
 //   comes back as busy(sink).
@@ -14,6 +17,7 @@
 // One thread. step() may block as Connection says.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -56,6 +60,12 @@ class Publisher {
     bool open = false;
     std::deque<Held> waiting;  // until it is tried
   };
+  struct Trial {
+    Channel channel = 0;
+    bool open = false;
+    ConfirmLedger ledger;
+  };
+  static constexpr std::size_t kTrials = 4;
 
   // publisher.cc
   void accept(Held held);
@@ -64,7 +74,8 @@ class Publisher {
   void write();
   std::optional<Outcome> send(Channel channel, ConfirmLedger& ledger, Held& held);
   void try_exchanges();
-  bool send_trial(const std::string& name, Exchange& exchange);
+  Trial* free_trial();
+  bool send_trial(Trial& trial, const std::string& name, Exchange& exchange);
   bool lost(const std::optional<Fault>& fault);
   void evict_idle_exchanges();
 
@@ -73,7 +84,7 @@ class Publisher {
   void handle(const Event& event);
   void on_blocked(const std::string& why);
   void on_trial_passed();
-  void on_trial_failed(const Event& closed);
+  void on_trial_failed(Trial& trial, const Event& closed);
   void on_channel_lost(const Event& closed);
   void blame(Held& held, const Event& closed);
   void close_exchange(const std::string& name, const Outcome& outcome);
@@ -82,6 +93,8 @@ class Publisher {
   std::vector<Held> take_unsent();
   std::vector<Held> take_everything();
   void give_back(std::vector<Held> held, const Outcome& outcome);
+  std::array<ConfirmLedger*, 1 + kTrials> ledgers();
+  std::size_t unconfirmed();
 
   const Settings& settings_;
   const Patience patience_;
@@ -92,10 +105,9 @@ class Publisher {
   std::deque<Held> ready_;  // for exchanges that are open
   std::unordered_map<std::string, Exchange> exchanges_;
   std::deque<std::string> untried_;    // exchanges with something waiting
-  std::optional<std::string> trying_;  // the exchange whose message is the last one on the trial channel
-  ConfirmLedger ledger_;
-  ConfirmLedger trial_ledger_;
-  bool trial_channel_open_ = false;
+  std::optional<std::string> trying_;  // the exchange that is on trial
+  ConfirmLedger ledger_;               // of the common channel
+  std::array<Trial, kTrials> trials_;
   bool wants_to_write_ = false;
   bool has_more_to_do_ = false;
 

@@ -11,8 +11,6 @@
 namespace outbox::rabbitmq {
 namespace {
 
-constexpr Channel kTrial = 2;
-
 // The codes that say something about where a message was to go; others say something about the message.
 bool concerns_destination(int code) {
   return code == AMQP_NOT_FOUND || code == AMQP_ACCESS_REFUSED || code == AMQP_RESOURCE_LOCKED;
@@ -51,13 +49,14 @@ void Publisher::read() {
 }
 
 void Publisher::handle(const Event& event) {
-  const bool trial = event.channel == kTrial;
-  ConfirmLedger& ledger = trial ? trial_ledger_ : ledger_;
+  const auto trial = std::ranges::find(trials_, event.channel, &Trial::channel);
+  const bool on_trial = trial != trials_.end();
+  ConfirmLedger& ledger = on_trial ? trial->ledger : ledger_;
   switch (event.kind) {
     case Event::Kind::confirmed: ledger.confirmed(event.tag, event.multiple, event.acked, outcomes_); break;
     case Event::Kind::returned: ledger.returned(event.message_id, event.text); break;
     case Event::Kind::selected: on_trial_passed(); break;
-    case Event::Kind::channel_closed: trial ? on_trial_failed(event) : on_channel_lost(event); break;
+    case Event::Kind::channel_closed: on_trial ? on_trial_failed(*trial, event) : on_channel_lost(event); break;
     case Event::Kind::blocked: on_blocked(event.text); break;
     case Event::Kind::unblocked:
       log::info("rabbitmq is no longer blocked", {{"sink", settings_.sink}});
@@ -84,22 +83,17 @@ void Publisher::on_trial_passed() {
   has_more_to_do_ = true;
 }
 
-// The last message on the channel was the one on trial. The others had passed, and go the usual way once more.
-void Publisher::on_trial_failed(const Event& closed) {
-  trial_channel_open_ = false;
-  std::vector<Held> sent = trial_ledger_.take_all();
-  std::optional<Held> culprit;
-  if (trying_ && !sent.empty()) {
-    culprit = std::move(sent.back());
-    sent.pop_back();
-  } else if (sent.size() == 1) {
-    culprit = std::move(sent.back());
-    sent.pop_back();
+// There is one message on the channel, or none: it was given back meanwhile.
+void Publisher::on_trial_failed(Trial& trial, const Event& closed) {
+  trial.open = false;
+  for (Held& held : trial.ledger.take_all()) {
+    const std::string exchange = held.address.exchange;
+    blame(held, closed);
+    if (trying_ != exchange) continue;
+    trying_.reset();
+    const auto found = exchanges_.find(exchange);
+    if (found != exchanges_.end() && !found->second.waiting.empty()) untried_.push_front(exchange);
   }
-  const auto trying = std::exchange(trying_, std::nullopt);
-  if (culprit) blame(*culprit, closed);
-  if (trying && exchanges_.contains(*trying) && !exchanges_[*trying].waiting.empty()) untried_.push_front(*trying);
-  for (Held& held : sent) accept(std::move(held));
   has_more_to_do_ = true;
 }
 
@@ -143,27 +137,27 @@ bool Publisher::lost(const std::optional<Fault>& fault) {
 }
 
 void Publisher::on_lost(const Fault& fault) {
-  const std::size_t unconfirmed = ledger_.size() + trial_ledger_.size();
-  if (is_protocol_error(fault.code) && unconfirmed == 1) {
-    std::vector<Held> sent = ledger_.take_all();
-    append(sent, trial_ledger_.take_all());
-    refuse(sent.front(), rejected("refused", fmt::format("{} {}", fault.code, fault.detail)));
+  const std::size_t in_flight = unconfirmed();
+  if (is_protocol_error(fault.code) && in_flight == 1) {
+    for (ConfirmLedger* ledger : ledgers()) {
+      give_back(ledger->take_all(), rejected("refused", fmt::format("{} {}", fault.code, fault.detail)));
+    }
   }
-  if (is_protocol_error(fault.code) && unconfirmed > 1) dead_ = client_dead(fault.reason, fault.detail);
+  if (is_protocol_error(fault.code) && in_flight > 1) dead_ = client_dead(fault.reason, fault.detail);
   down_ = busy(Scope::sink, fault.reason, fault.detail);
   down_until_ = Clock::now() + patience_.settle;
   log::every(std::chrono::seconds(10), "rabbitmq_down:" + settings_.sink, log::Level::warn, "rabbitmq is down",
              {{"sink", settings_.sink},
               {"reason", fault.reason},
               {"error", fault.detail},
-              {"unconfirmed", std::to_string(unconfirmed)}});
+              {"unconfirmed", std::to_string(in_flight)}});
   give_up(dead_ ? *dead_ : *down_);
 }
 
 void Publisher::give_up(const Outcome& outcome) {
   connection_.reset();
   give_back(take_everything(), outcome);
-  trial_channel_open_ = false;
+  for (Trial& trial : trials_) trial.open = false;
   blocked_.reset();
   blocked_given_back_ = false;
 }
@@ -178,11 +172,23 @@ std::vector<Held> Publisher::take_unsent() {
 }
 
 std::vector<Held> Publisher::take_everything() {
-  std::vector<Held> all = ledger_.take_all();
-  append(all, trial_ledger_.take_all());
+  std::vector<Held> all;
+  for (ConfirmLedger* ledger : ledgers()) append(all, ledger->take_all());
   append(all, take_unsent());
   trying_.reset();
   return all;
+}
+
+std::array<ConfirmLedger*, 1 + Publisher::kTrials> Publisher::ledgers() {
+  std::array<ConfirmLedger*, 1 + kTrials> all{&ledger_};
+  for (std::size_t i = 0; i < kTrials; ++i) all[i + 1] = &trials_[i].ledger;
+  return all;
+}
+
+std::size_t Publisher::unconfirmed() {
+  std::size_t count = 0;
+  for (const ConfirmLedger* ledger : ledgers()) count += ledger->size();
+  return count;
 }
 
 void Publisher::give_back(std::vector<Held> held, const Outcome& outcome) {
@@ -194,17 +200,14 @@ void Publisher::check_patience() {
   evict_idle_exchanges();
   if (blocked_ && !blocked_given_back_ && now >= blocked_at_ + patience_.blocked) {
     blocked_given_back_ = true;
-    give_back(ledger_.give_back(now), *blocked_);
-    give_back(trial_ledger_.give_back(now), *blocked_);
+    for (ConfirmLedger* ledger : ledgers()) give_back(ledger->give_back(now), *blocked_);
     give_back(take_unsent(), *blocked_);
   }
   if (blocked_) return;
   const Outcome silent = busy(Scope::destination, "no_confirmation",
                               fmt::format("{}: not confirmed for {} s; has a quorum queue lost its majority?",
                                           settings_.endpoint(), patience_.confirm.count() / 1000));
-  for (ConfirmLedger* ledger : {&ledger_, &trial_ledger_}) {
-    give_back(ledger->give_back(now - patience_.confirm), silent);
-  }
+  for (ConfirmLedger* ledger : ledgers()) give_back(ledger->give_back(now - patience_.confirm), silent);
 }
 
 }  // namespace outbox::rabbitmq
