@@ -21,12 +21,15 @@ std::string behind_positions_sql(const PgSession& session, const std::string& cr
   const auto xid = "o." + session.column("xid");
   const auto seq = "o." + session.column("seq");
   return "with p as (select coalesce(p.s1, '3:3:') as s1, p.s2, coalesce(p.last, 0) as last, coalesce(p.ahead, '{}')"
-         " as ahead from unnest($1::text[], $2::bool[]) as f (sink, beginning) left join " +
+         " as ahead, coalesce(p.lane, 0) as lane, coalesce(p.lane_to, " +
+         std::to_string(kLanes - 1) +
+         ") as lane_to from unnest($1::text[], $2::bool[]) as f (sink, beginning) left join " +
          session.names().position +
          " p on p.sink = f.sink and p.s1 is not null where p.sink is not null or f.beginning) " +
          capped_count(created, "from " + session.names().outbox + " o where " + xid +
                                    " >= (select pg_snapshot_xmin(s1) from p order by 1 limit 1)"
-                                   " and exists (select from p where not " +
+                                   " and exists (select from p where " +
+                                   session.lane_expression("o") + " between p.lane and p.lane_to and not " +
                                    sql_passed(xid, seq, "p") + ") order by " + xid);
 }
 
@@ -78,7 +81,7 @@ Result<std::set<std::string>> sink_names(db::PgConnection& connection, const PgS
 }
 
 Result<SinkStatus> sink_status(db::PgConnection& connection, PgSession& session, const std::string& sink) {
-  auto parking = parked_summary(session, sink);
+  auto parking = parked_summary(session, sink, {});
   if (!parking) return parking.failure();
   SinkStatus status;
   status.parked = parking->counts;
