@@ -473,7 +473,8 @@ class RabbitMq(Service):
         names = 'subjectAltName=DNS:localhost,IP:127.0.0.1'
         key = ['openssl', 'req', '-newkey', 'rsa:2048', '-nodes', '-days', '3650']
         self.run([*key, '-x509', '-subj', '/CN=outbox test authority', '-keyout', 'tls/ca.key', '-out', 'tls/ca.pem'])
-        self.run([*key, '-subj', '/CN=localhost', '-addext', names, '-keyout', 'tls/server.key', '-out', 'tls/server.csr'])
+        self.run([*key, '-subj', '/CN=localhost', '-addext', names, '-keyout', 'tls/server.key',
+                  '-out', 'tls/server.csr'])
         self.run(['openssl', 'x509', '-req', '-days', '3650', '-copy_extensions', 'copy', '-in', 'tls/server.csr',
                   '-CA', 'tls/ca.pem', '-CAkey', 'tls/ca.key', '-CAcreateserial', '-out', 'tls/server.pem'])
 
