@@ -20,7 +20,8 @@ void PostgresKafka::SetUp() {
   daemon_.configure("database: \"" + database_->url() + "\"\nsinks:\n  events: { type: kafka, brokers: [ \"" + brokers +
                     "\" ], from: beginning }\nroutes:\n  - { sink: events, topic: \"" + topic_->name() +
                     "\" }\nadmin: { listen: \"127.0.0.1:0\" }\n" +
-                    "breaker: { failures: 5, open: 100ms, cap: 500ms }\nretry: { base: 20ms, cap: 200ms }\n");
+                    "breaker: { failures: 5, open: 100ms, cap: 500ms }\nretry: { base: 20ms, cap: 200ms }\n" +
+                    more_options_);
   const Ran init = daemon_.run({"init"});
   ASSERT_EQ(init.code, 0) << init.err;
   shop_ = std::make_unique<PostgresShop>(*database_, 40);
@@ -53,33 +54,37 @@ void PostgresKafka::trade_in_peace() {
   EXPECT_TRUE(ended && ended->succeeded()) << relay->standard_error();
 }
 
-int PostgresKafka::drain_and_judge() {
+PostgresKafka::Judgement PostgresKafka::drain() {
   shop_->stop();
   lives_.push_back({now_ms(), 0});
   const Ran once = daemon_.run_once();
   EXPECT_EQ(once.code, 0) << once.err;
 
-  const auto arrivals = topic_->read();
-  const auto ledger = shop_->ledger();
+  Judgement judgement{{}, topic_->read(), shop_->ledger()};
+  const auto& [findings, arrivals, ledger] = judgement;
   Evidence evidence;
   for (const auto& entry : ledger) evidence.committed.push_back(entry.row);
   for (const auto& message : arrivals) evidence.arrived.push_back(message.header("message-id"));
   evidence.rolled_back = shop_->rolled_back();
   evidence.dead = shop_->dead_letters();
-  const Findings findings = check(evidence);
+  judgement.findings = check(evidence);
   for (const auto& fault : findings.faults) ADD_FAILURE() << fault;
   EXPECT_TRUE(findings.clean());
   EXPECT_GT(findings.committed, 0);
   EXPECT_EQ(findings.delivered, findings.committed);
   EXPECT_EQ(findings.dead, 0);
-  expect_single(arrivals, ledger);
-  const int in_flight = tell_of_kills(arrivals, ledger);
   std::printf("committed %ld, rolled back %ld, delivered %ld, duplicates %ld, lost %ld, ghosts %ld, out of order %ld\n",
               static_cast<long>(findings.committed), static_cast<long>(findings.rolled_back),
               static_cast<long>(findings.delivered), static_cast<long>(findings.duplicates),
               static_cast<long>(findings.lost), static_cast<long>(findings.ghosts),
               static_cast<long>(findings.out_of_order));
-  return in_flight;
+  return judgement;
+}
+
+int PostgresKafka::drain_and_judge() {
+  const Judgement judgement = drain();
+  expect_single(judgement.arrivals, judgement.ledger);
+  return tell_of_kills(judgement.arrivals, judgement.ledger);
 }
 
 void PostgresKafka::expect_single(const std::vector<KafkaMessage>& arrivals,

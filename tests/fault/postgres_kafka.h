@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/checker.h"
 #include "fault/postgres_shop.h"
 #include "support/daemon.h"
 #include "support/kafka_topic.h"
@@ -31,6 +32,15 @@ class PostgresKafka : public testing::TestWithParam<Service> {
   // One more life, that nothing happens to: what is committed in it has to arrive exactly once. Ends by SIGTERM.
   void trade_in_peace();
 
+  struct Judgement {
+    Findings findings;
+    std::vector<KafkaMessage> arrivals;
+    std::vector<PostgresShop::Entry> ledger;
+  };
+  // Stops the shop, delivers the rest with `run --once`, and lets the checker judge: all of it is a failure of the
+  // test, but duplicates are only counted.
+  Judgement drain();
+
   // Stops the shop, delivers the rest with `run --once`, and lets the checker judge. Prints a line per life that was
   // killed. Returns how many kills found something in flight, of a relay that had published: sent and not settled, or
   // committed and not sent.
@@ -38,6 +48,7 @@ class PostgresKafka : public testing::TestWithParam<Service> {
 
   static std::int64_t now_ms();
 
+  std::string more_options_;  // lines of the configuration, before SetUp
   std::string brokers_;
   std::unique_ptr<PostgresDatabase> database_;
   std::unique_ptr<KafkaTopic> topic_;

@@ -1,0 +1,113 @@
+// Several relays on one outbox: they come, go, are killed, and sleep past their lease.
+#include <algorithm>
+#include <csignal>
+#include <random>
+
+#include "fault/postgres_kafka.h"
+#include "support/eventually.h"
+
+namespace outbox::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SeveralRelays : public PostgresKafka {
+ protected:
+  SeveralRelays() { more_options_ = "lease: 2s\n"; }
+
+  using Relays = std::vector<std::unique_ptr<ChildProcess>>;
+
+  // Lanes that a living relay has.
+  int lanes_of(const ChildProcess& relay) {
+    return std::stoi(
+        database_->value("select coalesce(sum(p.lane_to - p.lane + 1), 0) from outbox_position p join outbox_lease l "
+                         "on l.relay = p.owner"
+                         " and l.feed = p.sink and l.until > clock_timestamp() where p.owner like '%:" +
+                         std::to_string(relay.pid()) + ":%'"));
+  }
+  // All lanes have an owner, and each relay has at least a quarter of a fair part.
+  bool shared(const Relays& relays) {
+    int sum = 0;
+    for (const auto& relay : relays) {
+      const int lanes = lanes_of(*relay);
+      if (lanes < 16 / static_cast<int>(relays.size())) return false;
+      sum += lanes;
+    }
+    return sum == 64;
+  }
+  std::string told(const Relays& relays) {
+    std::string all =
+        database_->value("select string_agg(format('%s-%s %s', lane, lane_to, owner), E'\n') from outbox_position");
+    for (const auto& relay : relays) all += "\n---\n" + relay->standard_error();
+    return all;
+  }
+  void stop(ChildProcess& relay) {
+    relay.terminate();
+    const auto ended = relay.wait(30s);
+    EXPECT_TRUE(ended && ended->succeeded()) << relay.standard_error();
+  }
+  bool trades(int more) {
+    const auto answered = shop_->answered();
+    return eventually(60s, [&] { return shop_->answered() > answered + more; });
+  }
+};
+
+TEST_P(SeveralRelays, ThatComeAndGoSendNothingTwice) {
+  shop_->start(4, 150, 1);
+  Relays relays;
+  for (int i = 0; i < 3; ++i) {
+    relays.push_back(start_relay());
+    ASSERT_TRUE(eventually(30s, [&] { return shared(relays); })) << told(relays);
+    EXPECT_TRUE(trades(200));
+  }
+  stop(*relays[1]);
+  relays.erase(relays.begin() + 1);
+  ASSERT_TRUE(eventually(30s, [&] { return shared(relays); })) << told(relays);
+  EXPECT_TRUE(trades(200));
+  for (auto& relay : relays) stop(*relay);
+  EXPECT_EQ(drain().findings.duplicates, 0);
+}
+
+TEST_P(SeveralRelays, ThatAreKilledLoseNothing) {
+  std::mt19937_64 dice(3);
+  shop_->start(4, 150, 3);
+  Relays relays;
+  for (int i = 0; i < 3; ++i) relays.push_back(start_relay());
+  ASSERT_TRUE(eventually(30s, [&] { return shared(relays); })) << told(relays);
+  for (int i = 0; i < 10; ++i) {
+    auto& victim = relays[dice() % relays.size()];
+    if (i % 2 == 0) shop_->burst(2000);
+    EXPECT_TRUE(trades(static_cast<int>(dice() % 200)));
+    kill(*victim);
+    EXPECT_TRUE(trades(50));
+    victim = start_relay();
+    ASSERT_TRUE(eventually(30s, [&] { return shared(relays); })) << told(relays);
+  }
+  for (auto& relay : relays) stop(*relay);
+  drain();
+}
+
+// It wakes up when its share is another relay's: it hands nothing on, and settles nothing.
+TEST_P(SeveralRelays, OneThatSleptPastItsLeaseIsOvertaken) {
+  shop_->start(4, 150, 5);
+  Relays relays;
+  for (int i = 0; i < 2; ++i) relays.push_back(start_relay());
+  ASSERT_TRUE(eventually(30s, [&] { return shared(relays); })) << told(relays);
+  for (int i = 0; i < 3; ++i) {
+    shop_->burst(2000);
+    ::kill(relays[0]->pid(), SIGSTOP);
+    ASSERT_TRUE(eventually(30s, [&] { return lanes_of(*relays[1]) == 64; })) << told(relays);
+    EXPECT_TRUE(trades(200));
+    ::kill(relays[0]->pid(), SIGCONT);
+    ASSERT_TRUE(eventually(30s, [&] { return shared(relays); })) << told(relays);
+    EXPECT_TRUE(trades(50));
+  }
+  EXPECT_NE(relays[0]->standard_error().find("the lease has run out"), std::string::npos);
+  for (auto& relay : relays) stop(*relay);
+  drain();
+}
+
+INSTANTIATE_TEST_SUITE_P(Servers, SeveralRelays, testing::Values(Service::postgresql), server_name);
+
+}  // namespace
+}  // namespace outbox::test
