@@ -69,8 +69,11 @@ class AnswerReader : public JsonVisitor {
     return true;
   }
   bool string(std::string& value) override {
-    if (at("", "stream")) stream = std::move(value);
-    if (at("error", "description")) description = std::move(value);
+    if (at("", "stream")) {
+      stream = std::move(value);
+    } else if (at("error", "description")) {
+      description = std::move(value);
+    }
     return true;
   }
   bool key(std::string& name) override {

@@ -148,7 +148,7 @@ natsStatus Connection::connect(const NatsOptions& options, const Server& server)
   const HandshakeDeadline deadline(options.connect_timeout);
   status = natsConnection_Connect(&connection, opts.get());
   if (status != NATS_OK) return status;
-  closure.release();  // to on_closed, which is the client's last call
+  static_cast<void>(closure.release());  // to on_closed, which is the client's last call
   connection_.reset(connection);
   return subscribe();
 }

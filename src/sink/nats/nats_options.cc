@@ -112,7 +112,7 @@ std::string without_brackets(const std::string& host) {
 
 class Reader {
  public:
-  Reader(std::string_view sink, const config::Values& values) : sink_(sink), values_(values) { options_.sink = sink; }
+  Reader(std::string_view sink, const config::Values& values) : values_(values) { options_.sink = sink; }
 
   Result<NatsOptions> read() {
     for (const auto step : {&Reader::read_servers, &Reader::read_tls, &Reader::read_credentials}) {
@@ -125,8 +125,8 @@ class Reader {
   }
 
  private:
-  Failure invalid(std::string_view option, std::string_view problem) const {
-    return {FailureKind::invalid, fmt::format("sinks.{}.{}: {}", sink_, option, problem)};
+  static Failure invalid(std::string_view option, std::string_view problem) {
+    return {FailureKind::invalid, fmt::format("{}: {}", option, problem)};
   }
 
   std::chrono::milliseconds milliseconds(std::string_view name) const {
@@ -172,7 +172,6 @@ class Reader {
     return {};
   }
 
-  std::string_view sink_;
   const config::Values& values_;
   NatsOptions options_;
 };

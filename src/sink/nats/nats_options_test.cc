@@ -43,7 +43,7 @@ TEST(NatsOptions, ServersAreReadAndCompleted) {
 TEST(NatsOptions, WhatIsNoServerIsRefused) {
   for (const std::string url : {"http://one", "nats://", "nats://one:port", "nats://one:99999", "nats://one:1:2",
                                 "nats://a b", "nats://one/path", "nats://[::1", "ws://one"}) {
-    EXPECT_NE(problem({{"servers", url}}).find("sinks.events.servers: "), std::string::npos) << url;
+    EXPECT_NE(problem({{"servers", url}}).find("servers: "), std::string::npos) << url;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace outbox::nats {
 namespace {
@@ -44,9 +45,7 @@ Result<void> check_subject_template(std::string_view address) {
     example.push_back(close == std::string_view::npos ? address[at] : 'x');
     at = close == std::string_view::npos ? at + 1 : close + 1;
   }
-  if (auto problem = subject_problem(example)) {
-    return Failure{FailureKind::invalid, fmt::format("subject: {}", *problem)};
-  }
+  if (auto problem = subject_problem(example)) return Failure{FailureKind::invalid, std::move(*problem)};
   return {};
 }
 
