@@ -39,12 +39,16 @@ inline constexpr MetricInfo kLastPoll{"outbox_last_poll_timestamp_seconds", gaug
                                       "When the table was last read, of the feed that is furthest behind"};
 inline constexpr MetricInfo kLastDelivery{"outbox_last_delivery_timestamp_seconds", gauge, "sink",
                                           "When the sink last confirmed a message; 0: not since the start"};
+inline constexpr MetricInfo kLanesOwned{"outbox_lanes_owned", gauge, "",
+                                        "Lanes that this relay has, of all feeds: 64 for each feed that it has alone"};
+inline constexpr MetricInfo kLeaseLost{"outbox_lease_lost_total", counter, "",
+                                       "Shares that another relay took over because the lease had run out"};
 inline constexpr MetricInfo kBuildInfo{"outbox_build_info", gauge, "version", "1, with the daemon's version"};
 
 inline constexpr MetricInfo kAll[] = {
-    kUnsentRows,         kOldestUnsent,    kOldestDue,      kDeliveries,   kDead,
-    kAttempts,           kDeliverySeconds, kPublishSeconds, kInFlight,     kBreakerState,
-    kBreakerTransitions, kPollSeconds,     kLastPoll,       kLastDelivery, kBuildInfo,
+    kUnsentRows,     kOldestUnsent, kOldestDue,    kDeliveries,         kDead,        kAttempts, kDeliverySeconds,
+    kPublishSeconds, kInFlight,     kBreakerState, kBreakerTransitions, kPollSeconds, kLastPoll, kLastDelivery,
+    kLanesOwned,     kLeaseLost,    kBuildInfo,
 };
 
 }  // namespace outbox::metric

@@ -33,7 +33,9 @@ std::string_view to_string(Verdict verdict) {
 }
 
 RelayMetrics::RelayMetrics(Metrics& metrics, std::span<const std::string> sinks)
-    : metrics_(metrics), poll_(metrics.histogram(metric::kPollSeconds)) {
+    : metrics_(metrics),
+      poll_(metrics.histogram(metric::kPollSeconds)),
+      lease_lost_(metrics.counter(metric::kLeaseLost)) {
   for (const std::string& sink : sinks) sinks_.emplace(sink, make_series(sink));
   metrics.gauge(metric::kBuildInfo, {{"version", OUTBOX_VERSION}}).set(1);
 }
@@ -95,6 +97,11 @@ void RelayMetrics::dead(const std::string& sink, const std::string& reason) {
 void RelayMetrics::polled(Duration took) { poll_.observe(seconds(took)); }
 
 void RelayMetrics::breaker_changed(const std::string& sink, BreakerState to) { series(sink).transitions.at(to).add(); }
+
+void RelayMetrics::refresh_leases(int lanes_owned, std::uint64_t lost) {
+  metrics_.gauge(metric::kLanesOwned).set(lanes_owned);
+  for (; leases_lost_ < lost; ++leases_lost_) lease_lost_.add();
+}
 
 void RelayMetrics::refresh(std::span<const FeedView> feeds) {
   std::optional<Time> last_poll;

@@ -32,6 +32,8 @@ class RelayMetrics : public RelayObserver {
   // When a delivery to the sink last failed; the epoch: none did yet.
   std::chrono::steady_clock::time_point last_failure(const std::string& sink) const;
 
+  // The lanes that this relay has now, and how many shares it lost so far.
+  void refresh_leases(int lanes_owned, std::uint64_t lost);
   // From the runners' views, one per feed.
   void refresh(std::span<const FeedView> feeds);
   // From Store::status, asked for each feed by itself.
@@ -60,6 +62,8 @@ class RelayMetrics : public RelayObserver {
   Metrics& metrics_;
   std::map<std::string, SinkSeries> sinks_;  // not changed after construction
   Histogram poll_;
+  Counter lease_lost_;
+  std::uint64_t leases_lost_ = 0;
   mutable std::mutex mutex_;
   std::map<std::string, std::chrono::steady_clock::time_point> failed_at_;  // guarded by mutex_
 };

@@ -27,6 +27,10 @@ Result<std::unique_ptr<RelayService>> RelayService::start(
     std::function<void(const std::vector<StoreStatus>&)> on_status) {
   std::unique_ptr<RelayService> service(new RelayService(settings, database, relay, once, observer));
   if (auto checked = service->check_sinks(); !checked) return checked.failure();
+  if (once) {
+    service->renew();
+    if (service->end_ == RunnerEnd::failed || service->end_ == RunnerEnd::fenced) return service->failure_;
+  }
   HousekeepingOptions options;
   options.relay = relay;
   options.feeds = service->factory_.feeds();
@@ -130,24 +134,29 @@ void RelayService::renew() {
   const Lease::Clock asked_at = Lease::now();
   const auto roster = leases_->renew(relay_, process_, feeds, lease_lasts_);
   if (!roster) {
-    log::every(std::chrono::seconds(5), "lease", log::Level::warn, "renewing the lease failed",
-               {{"error", roster.failure().what}});
-    const std::lock_guard lock(mutex_);
-    database_error_ = roster.failure().what;
-    const bool hopeless =
-        roster.failure().kind == FailureKind::refused || roster.failure().kind == FailureKind::invalid;
-    if (lease_->term() == 0 && running_.empty() && (once_ || hopeless)) end_with(RunnerEnd::failed, roster.failure());
+    renewal_failed(roster.failure());
     return;
   }
   lease_->renewed(asked_at, lease_lasts_ - lease_lasts_ / kMarginPart);
-  bury_the_dead(*roster);
+  if (bury_the_dead(*roster)) return renew();
   const std::lock_guard lock(mutex_);
   database_error_.clear();
   if (!stopping_ && end_ == RunnerEnd::running) once_ ? follow_once(*roster) : follow(*roster);
 }
 
-// A relay of this machine whose process is gone has its lease ended, so that nobody waits for it.
-void RelayService::bury_the_dead(const Roster& roster) {
+// The lease runs on. Before the first one a relay waits, but for what no waiting mends.
+void RelayService::renewal_failed(const Failure& failure) {
+  const std::lock_guard lock(mutex_);
+  database_error_ = failure.what;
+  const bool hopeless = failure.kind == FailureKind::refused || failure.kind == FailureKind::invalid;
+  if (lease_->term() == 0 && running_.empty() && (once_ || hopeless)) return end_with(RunnerEnd::failed, failure);
+  log::every(std::chrono::seconds(5), "lease", log::Level::warn, "renewing the lease failed",
+             {{"error", failure.what}});
+}
+
+// A relay of this machine whose process is gone has its lease ended, so that nobody waits for it. True if there was
+// one.
+bool RelayService::bury_the_dead(const Roster& roster) {
   std::set<std::string> gone;
   for (const LeaseHolder& holder : roster.holders) {
     if (holder.relay != relay_ && process_is_gone(holder.process)) gone.insert(holder.relay);
@@ -156,11 +165,10 @@ void RelayService::bury_the_dead(const Roster& roster) {
     log::info("a relay of this machine is gone: its shares are free", {{"relay", relay}});
     if (auto ended = leases_->end(relay); !ended) {
       log::warn("ending the lease of a dead relay failed", {{"relay", relay}, {"error", ended.failure().what}});
+      return false;
     }
   }
-  if (gone.empty()) return;
-  const std::lock_guard lock(mutex_);
-  wake_.notify_all();
+  return !gone.empty();
 }
 
 void RelayService::follow(const Roster& roster) {

@@ -57,7 +57,8 @@ class RelayService {
   Result<void> check_sinks();
   void run(const std::stop_token& stop);
   void renew();
-  void bury_the_dead(const Roster& roster);
+  void renewal_failed(const Failure& failure);
+  bool bury_the_dead(const Roster& roster);
   void follow(const Roster& roster);
   void follow_once(const Roster& roster);
   void start_runner(const Share& share);

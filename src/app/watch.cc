@@ -41,6 +41,7 @@ Result<void> Watch::listen() {
   AdminHandlers handlers = admin_endpoints(metrics_, [this] { return views(); });
   handlers["/metrics"] = [this, page = handlers["/metrics"]](const AdminRequest& request) {
     relay_metrics_.refresh(views());
+    refresh_leases();
     return page(request);
   };
   auto server = AdminServer::start(*address, std::move(handlers));
@@ -67,6 +68,11 @@ std::function<void(const std::vector<StoreStatus>&)> Watch::figures(const Databa
     for (std::size_t i = 0; i < figures.size(); ++i) all.push_back({feeds[i], figures[i]});
     relay_metrics_.refresh(all);
   };
+}
+
+void Watch::refresh_leases() {
+  const std::lock_guard lock(mutex_);
+  if (service_ != nullptr) relay_metrics_.refresh_leases(service_->lanes_owned(), service_->leases_lost());
 }
 
 std::vector<FeedView> Watch::views() {

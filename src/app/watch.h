@@ -38,6 +38,7 @@ class Watch {
 
  private:
   std::vector<FeedView> views();
+  void refresh_leases();
 
   const std::string address_;
   const std::vector<std::string> sinks_;

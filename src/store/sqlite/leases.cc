@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "db/sqlite_table.h"
+
 namespace outbox {
 
 namespace {
@@ -25,11 +27,12 @@ class LockFile {
   std::string holder() const {
     std::array<char, 512> text{};
     const auto size = ::pread(descriptor_, text.data(), text.size(), 0);
-    return {text.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+    return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "(unnamed: the disk was full)";
   }
-  bool write_holder(const std::string& relay) const {
-    return ::ftruncate(descriptor_, 0) == 0 &&
-           ::pwrite(descriptor_, relay.data(), relay.size(), 0) == static_cast<ssize_t>(relay.size());
+  // For people only: a full disk takes nothing from the lock.
+  void write_holder(const std::string& relay) const {
+    if (::ftruncate(descriptor_, 0) != 0) return;
+    if (::pwrite(descriptor_, relay.data(), relay.size(), 0) < 0) return;
   }
 
  private:
@@ -38,17 +41,21 @@ class LockFile {
 
 class SqliteLeases : public Leases {
  public:
-  explicit SqliteLeases(const std::string& file) : path_(file + "-outboxd.lock") {}
+  explicit SqliteLeases(const std::string& file) : application_(file), path_(file + "-outboxd.lock") {}
 
   Result<Roster> renew(const std::string& relay, const std::string& process, const std::vector<std::string>& feeds,
                        Duration) override {
     if (!file_) {
+      // No lock beside a database that is not there.
+      if (auto application = db::open_application(application_, db::Sqlite::Mode::read); !application) {
+        return application.failure();
+      }
       const int descriptor = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-      if (descriptor < 0) return failure("cannot open");
+      if (descriptor < 0) return failure();
       file_ = std::make_unique<LockFile>(descriptor);
     }
     if (!owned_ && file_->lock()) {
-      if (!file_->write_holder(relay)) return failure("cannot write to");
+      file_->write_holder(relay);
       owned_ = true;
     }
     const std::string owner = owned_ ? relay : file_->holder();
@@ -71,11 +78,12 @@ class SqliteLeases : public Leases {
   }
 
  private:
-  Failure failure(const char* what) const {
-    return {FailureKind::local, std::string(what) + " the lock file " + path_ + ": " + std::strerror(errno) +
+  Failure failure() const {
+    return {FailureKind::local, "cannot open the lock file " + path_ + ": " + std::strerror(errno) +
                                     "; the relay keeps it beside the database"};
   }
 
+  std::string application_;
   std::string path_;
   std::unique_ptr<LockFile> file_;
   bool owned_ = false;
