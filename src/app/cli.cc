@@ -47,6 +47,13 @@ struct Parsed {
   InitFlags init;
   SendFlags send;
   StatusFlags status;
+  ListFlags list;
+  ShowFlags show;
+  RequeueFlags requeue;
+  DiscardFlags discard;
+  PauseFlags pause;
+  ResumeFlags resume;
+  SinkForgetFlags forget;
   PruneFlags prune;
   ConfigLintFlags lint;
   VersionFlags version;
@@ -127,6 +134,98 @@ void add_status(CLI::App& app, Parsed& parsed) {
   status->add_flag("--json", parsed.status.json, "One JSON object (one a line with --watch)");
 }
 
+void filter_options(CLI::App& command, FilterFlags& filter) {
+  command.add_option("--sink", filter.sink, "Only of this sink")->type_name("NAME");
+  command.add_option("--key", filter.key, "Only of this key, like order:4711")->type_name("TYPE:ID");
+  command.add_option("--type", filter.type, "Only of this message type");
+  command.add_option("--owner", filter.owner, "Only of this owner, as the route names it");
+  command.add_option("--died-of", filter.died_of, "Only with this reason, like http_422")->type_name("REASON");
+  command.add_option("--since", filter.since, "Only what died (or was created) since: 1h, or 2026-01-31T09:30:00Z")
+      ->type_name("TIME");
+}
+
+void act_options(CLI::App& command, ActFlags& act) {
+  command.add_option("--actor", act.actor, "Who does it, for the audit (default: you, user@host)");
+  command.add_option("--reason", act.reason, "Why, for the audit");
+}
+
+void add_list(CLI::App& app, Parsed& parsed) {
+  CLI::App* list =
+      add_command(app, "list", "Messages by state, per sink", "outboxd list --state dead --sink invoices --since 1h");
+  file_options(*list, parsed.list.config);
+  list->add_option("--state", parsed.list.state, "pending: not sent yet; waiting and dead: parked; sent: passed")
+      ->check(CLI::IsMember({"pending", "waiting", "dead", "sent"}))
+      ->capture_default_str();
+  filter_options(*list, parsed.list.filter);
+  list->add_option("--limit", parsed.list.limit, "At most so many")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  list->add_flag("--json", parsed.list.json, "One JSON object");
+}
+
+void add_show(CLI::App& app, Parsed& parsed) {
+  CLI::App* show = add_command(app, "show", "The life of one message: sinks, attempts, errors, what people did",
+                               "outboxd show 01970a3e-7c52-7d2f-8a61-3f0c52d1b7aa");
+  file_options(*show, parsed.show.config);
+  show->add_option("ID", parsed.show.id, "The message's id")->required();
+  show->add_option("--sink", parsed.show.sink, "With --payload: as it is parked for this sink")->type_name("NAME");
+  auto* json = show->add_flag("--json", parsed.show.json, "One JSON object");
+  show->add_flag("--payload", parsed.show.payload, "Print the payload's bytes and nothing else")->excludes(json);
+}
+
+void add_requeue(CLI::App& app, Parsed& parsed) {
+  CLI::App* requeue =
+      add_command(app, "requeue", "Send dead letters again, by id or filter, in the order of their keys",
+                  "outboxd requeue --sink invoices --died-of http_422 --dry-run");
+  file_options(*requeue, parsed.requeue.config);
+  requeue->add_option("ID", parsed.requeue.filter.ids, "Ids of messages");
+  filter_options(*requeue, parsed.requeue.filter);
+  auto* all = requeue->add_flag("--all", parsed.requeue.all, "Every dead letter");
+  requeue->add_flag("--dry-run", parsed.requeue.dry_run, "Only say how many");
+  auto* file = requeue->add_option("--payload-file", parsed.requeue.payload_file,
+                                   "Send this payload instead, under a new id with the header replaces; - is "
+                                   "standard input");
+  file->type_name("FILE")->excludes(all);
+  requeue
+      ->add_flag("--same-id", parsed.requeue.same_id,
+                 "With --payload-file: keep the id. Receivers that remember it take the message for a duplicate")
+      ->needs(file);
+  act_options(*requeue, parsed.requeue.act);
+}
+
+void add_discard(CLI::App& app, Parsed& parsed) {
+  CLI::App* discard =
+      add_command(app, "discard", "Give dead letters up, by id or filter",
+                  "outboxd discard 01970a3e-7c52-7d2f-8a61-3f0c52d1b7aa --reason 'order was cancelled'");
+  file_options(*discard, parsed.discard.config);
+  discard->add_option("ID", parsed.discard.filter.ids, "Ids of messages");
+  filter_options(*discard, parsed.discard.filter);
+  discard->add_flag("--all", parsed.discard.all, "Every dead letter");
+  discard->add_flag("--dry-run", parsed.discard.dry_run, "Only say how many");
+  act_options(*discard, parsed.discard.act);
+}
+
+void add_sink_control(CLI::App& app, Parsed& parsed) {
+  CLI::App* pause = add_command(app, "pause", "Have every relay leave a sink alone until it is resumed",
+                                "outboxd pause invoices --reason 'their maintenance until 14:00'");
+  file_options(*pause, parsed.pause.config);
+  pause->add_option("SINK", parsed.pause.sink, "The sink's name")->required();
+  act_options(*pause, parsed.pause.act);
+  CLI::App* resume = add_command(app, "resume", "Have a paused sink go on where it stood", "outboxd resume invoices");
+  file_options(*resume, parsed.resume.config);
+  resume->add_option("SINK", parsed.resume.sink, "The sink's name")->required();
+  act_options(*resume, parsed.resume.act);
+  CLI::App* sink = add_command(app, "sink", "What the database knows of sinks", "outboxd sink forget invoices");
+  sink->require_subcommand(1);
+  CLI::App* forget = add_command(*sink, "forget",
+                                 "Delete position, waiting and dead deliveries of a sink that is no longer configured",
+                                 "outboxd sink forget invoices --yes");
+  file_options(*forget, parsed.forget.config);
+  forget->add_option("SINK", parsed.forget.sink, "The sink's name")->required();
+  forget->add_flag("--yes", parsed.forget.yes, "Do it; without this, only say what would go");
+  act_options(*forget, parsed.forget.act);
+}
+
 void add_prune(CLI::App& app, Parsed& parsed) {
   CLI::App* prune = add_command(app, "prune", "Apply retention now", "outboxd prune --config outboxd.yaml --dry-run");
   file_options(*prune, parsed.prune.config);
@@ -159,6 +258,30 @@ int usage_error(const CLI::App& app, const std::string& what) {
   return kUsage;
 }
 
+std::optional<std::string> check_choice(const FilterFlags& filter, bool all) {
+  if (filter.empty() && !all) {
+    return "which dead letters? name ids, a filter (--sink, --key, --type, --owner, --died-of, --since), or --all";
+  }
+  if (!filter.empty() && all) return "--all goes with no id and no filter";
+  return std::nullopt;
+}
+
+std::optional<std::string> check_dead_letter_flags(const CLI::App& app, const Parsed& parsed) {
+  if (app.got_subcommand("requeue")) {
+    const RequeueFlags& flags = parsed.requeue;
+    if (flags.payload_file && flags.filter.ids.size() != 1) return "--payload-file is for one message: name its id";
+    if (flags.payload_file && flags.dry_run) return "--dry-run says nothing of --payload-file";
+    return check_choice(flags.filter, flags.all);
+  }
+  if (app.got_subcommand("discard")) {
+    if (parsed.discard.act.reason.empty() && !parsed.discard.dry_run) {
+      return "discarding is for good: say why with --reason";
+    }
+    return check_choice(parsed.discard.filter, parsed.discard.all);
+  }
+  return std::nullopt;
+}
+
 // What CLI11 cannot type.
 std::optional<std::string> finish(Parsed& parsed) {
   if (!parsed.demo_for.empty()) {
@@ -186,6 +309,13 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   if (name == "init") return std::move(parsed.init);
   if (name == "send") return std::move(parsed.send);
   if (name == "status") return std::move(parsed.status);
+  if (name == "list") return std::move(parsed.list);
+  if (name == "show") return std::move(parsed.show);
+  if (name == "requeue") return std::move(parsed.requeue);
+  if (name == "discard") return std::move(parsed.discard);
+  if (name == "pause") return std::move(parsed.pause);
+  if (name == "resume") return std::move(parsed.resume);
+  if (name == "sink") return std::move(parsed.forget);
   if (name == "prune") return std::move(parsed.prune);
   if (name == "version") return parsed.version;
   const std::string of_config = command->get_subcommands().front()->get_name();
@@ -217,6 +347,11 @@ std::variant<Command, int> parse_command_line(int argc, const char* const* argv)
   add_demo(app, parsed);
   add_send(app, parsed);
   add_status(app, parsed);
+  add_list(app, parsed);
+  add_show(app, parsed);
+  add_requeue(app, parsed);
+  add_discard(app, parsed);
+  add_sink_control(app, parsed);
   add_prune(app, parsed);
   add_config(app, parsed);
   add_version(app, parsed);
@@ -229,6 +364,7 @@ std::variant<Command, int> parse_command_line(int argc, const char* const* argv)
     return usage_error(app, error.what());
   }
   if (const auto wrong = finish(parsed)) return usage_error(app, *wrong);
+  if (const auto wrong = check_dead_letter_flags(app, parsed)) return usage_error(app, *wrong);
   return chosen(app, parsed);
 }
 

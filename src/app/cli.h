@@ -68,6 +68,81 @@ struct PruneFlags {
   bool dry_run = false;
 };
 
+// Which deliveries a command is about.
+struct FilterFlags {
+  std::vector<std::string> ids;
+  std::string sink;
+  std::string key;
+  std::string type;
+  std::string owner;
+  std::string died_of;
+  std::string since;  // 1h, or a time
+
+  bool empty() const {
+    return ids.empty() && sink.empty() && key.empty() && type.empty() && owner.empty() && died_of.empty() &&
+           since.empty();
+  }
+};
+
+// Who does it, and why: for the audit.
+struct ActFlags {
+  std::string actor;  // empty: user@host
+  std::string reason;
+};
+
+struct ListFlags {
+  ConfigFlags config;
+  std::string state = "dead";
+  FilterFlags filter;
+  std::size_t limit = 100;
+  bool json = false;
+};
+
+struct ShowFlags {
+  ConfigFlags config;
+  std::string id;
+  std::string sink;
+  bool payload = false;
+  bool json = false;
+};
+
+struct RequeueFlags {
+  ConfigFlags config;
+  FilterFlags filter;
+  ActFlags act;
+  bool all = false;
+  bool dry_run = false;
+  std::optional<std::string> payload_file;
+  bool same_id = false;
+};
+
+struct DiscardFlags {
+  ConfigFlags config;
+  FilterFlags filter;
+  ActFlags act;
+  bool all = false;
+  bool dry_run = false;
+};
+
+struct PauseFlags {
+  ConfigFlags config;
+  ActFlags act;
+  std::string sink;
+};
+
+struct ResumeFlags {
+  ConfigFlags config;
+  ActFlags act;
+  std::string sink;
+};
+
+struct SinkForgetFlags {
+  ConfigFlags config;
+  ActFlags act;
+  std::string sink;
+  bool yes = false;
+};
+
 struct ConfigLintFlags {
   ConfigFlags config;
 };
@@ -78,7 +153,8 @@ struct VersionFlags {
   bool json = false;
 };
 
-using Command = std::variant<RunFlags, DemoFlags, InitFlags, SendFlags, StatusFlags, PruneFlags, ConfigLintFlags,
+using Command = std::variant<RunFlags, DemoFlags, InitFlags, SendFlags, StatusFlags, ListFlags, ShowFlags, RequeueFlags,
+                             DiscardFlags, PauseFlags, ResumeFlags, SinkForgetFlags, PruneFlags, ConfigLintFlags,
                              ConfigDocFlags, ConfigSchemaFlags, VersionFlags>;
 
 // Either what to do, or the exit code because help or an error was already printed.

@@ -3,10 +3,12 @@
 #include "source/poll/sqlite_source.h"
 #include "source/poll/table_shape.h"
 #include "store/postgres/leases.h"
+#include "store/postgres/postgres_operator.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/schema.h"
 #include "store/sqlite/leases.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/sqlite_operator.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace outbox::app {
@@ -66,6 +68,11 @@ bool Database::divisible() const { return positions_ && parts_->kind == Database
 std::unique_ptr<Source> Database::make_source(const Lanes& lanes) const {
   if (parts_->kind == DatabaseKind::postgresql) return make_postgres_source(parts_->url, parts_->shape, lanes);
   return make_sqlite_source(parts_->url, parts_->shape.table);
+}
+
+std::unique_ptr<OperatorStore> Database::make_operator() const {
+  if (parts_->kind == DatabaseKind::postgresql) return make_postgres_operator(parts_->url, parts_->shape.table);
+  return make_sqlite_operator(parts_->url, parts_->shape.table);
 }
 
 Result<OpenOutbox> open_outbox(const config::Settings& settings) {

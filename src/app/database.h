@@ -10,6 +10,7 @@
 #include "config/settings.h"
 #include "source/source.h"
 #include "store/leases.h"
+#include "store/operator_store.h"
 #include "store/schema.h"
 #include "store/store.h"
 
@@ -32,11 +33,12 @@ class Database {
   // One per sink, or one for all.
   std::vector<Feed> feeds(const config::Settings& settings) const;
 
-  // Each call makes one of its own, for one thread. Neither connects.
+  // Each call makes one of its own, for one thread. None connects.
   std::unique_ptr<Store> make_store() const;
   // Reads the rows of these lanes; all where the table is not read by position.
   std::unique_ptr<Source> make_source(const Lanes& lanes) const;
   std::unique_ptr<Leases> make_leases() const;
+  std::unique_ptr<OperatorStore> make_operator() const;
 
  private:
   struct Parts;

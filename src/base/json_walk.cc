@@ -41,4 +41,6 @@ bool walk_json(std::string_view text, JsonVisitor& visitor) {
   return nlohmann::json::sax_parse(text.begin(), text.end(), &bridge);
 }
 
+bool is_json(std::string_view text) { return nlohmann::json::accept(text); }
+
 }  // namespace outbox

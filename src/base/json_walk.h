@@ -28,4 +28,7 @@ class JsonVisitor {
 // True if the whole text was walked: it is one JSON value, and the visitor did not end the walk.
 bool walk_json(std::string_view text, JsonVisitor& visitor);
 
+// True for one complete JSON value of any type.
+bool is_json(std::string_view text);
+
 }  // namespace outbox

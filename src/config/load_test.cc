@@ -66,6 +66,7 @@ TEST(Load, ASmallFileHasDefaults) {
   EXPECT_FALSE(s.outbox.sent_given);
   EXPECT_FALSE(s.retain.has_value());
   EXPECT_EQ(s.retain_dead, std::chrono::hours(720));
+  EXPECT_EQ(s.replays_max, 10);
   ASSERT_EQ(s.sinks.size(), 1u);
   EXPECT_EQ(s.sinks[0].options.list("brokers"), (std::vector<std::string>{"a:1", "b:2"}));
   EXPECT_EQ(s.sinks[0].options.duration("linger"), 5ms);
@@ -93,7 +94,7 @@ outbox:
   retain: 7d
 retry: { base: 2s, cap: 1m, attempts: 3 }
 breaker: { failures: 2, open: 1s, cap: 10s }
-dead_letters: { key: hold, retain: 10d }
+dead_letters: { key: hold, retain: 10d, replays: 3 }
 admin: { listen: "127.0.0.1:9480" }
 log: { level: debug, format: json }
 sinks:
@@ -114,6 +115,7 @@ routes:
   EXPECT_EQ(s.outbox.sent, SentMode::remove);
   EXPECT_EQ(s.retain, std::chrono::hours(168));
   EXPECT_EQ(s.retain_dead, std::chrono::hours(240));
+  EXPECT_EQ(s.replays_max, 3);
   EXPECT_EQ(s.drain_timeout, 30s);
   EXPECT_EQ(s.log.level, log::Level::debug);
   EXPECT_EQ(s.log.format, log::Format::json);

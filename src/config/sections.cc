@@ -199,6 +199,12 @@ constexpr Option kDeadLetters[] = {
      .help = "how long dead letters stay",
      .min = kSecond,
      .max = 3650 * kDay},
+    {.name = "replays",
+     .type = integer,
+     .fallback = "10",
+     .help = "how often a dead letter may be sent again unchanged (requeue)",
+     .min = 1,
+     .max = 1'000'000},
 };
 
 constexpr Option kAdmin[] = {

@@ -59,6 +59,7 @@ struct Settings {
   TableMapping outbox;
   std::optional<Duration> retain;  // sent rows
   std::optional<Duration> retain_dead{std::chrono::hours(24 * 30)};
+  std::int64_t replays_max = 10;  // of a dead letter, unchanged
   std::vector<SinkSettings> sinks;
   std::vector<RouteSettings> routes;
   AdminSettings admin;

@@ -112,6 +112,7 @@ void SettingsReader::read_defaults(const YamlNode& root) {
   const Values dead = reader_.read(section(root, "dead_letters"), dead_letters_options(), "dead_letters");
   holds_key_ = dead.text("key") == "hold";
   if (dead.has("retain")) settings_.retain_dead = dead.duration("retain");
+  settings_.replays_max = dead.integer("replays");
 }
 
 RetrySettings SettingsReader::merge_retry(const Values& values, RetrySettings retry, const std::string& prefix,

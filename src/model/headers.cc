@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/json_walk.h"
+#include "base/json_writer.h"
 
 namespace outbox {
 namespace {
@@ -109,6 +110,28 @@ Result<HeaderList> wire_headers(const Record& record) {
     if (!shadowed) list.push_back(std::move(header));
   }
   return list;
+}
+
+Result<std::string> with_header(std::string_view json, std::string_view name, const std::string& value) {
+  Result<HeaderList> list = parse_headers(json);
+  if (!list) return list.failure();
+  std::erase_if(*list, [&](const auto& header) { return same_name(header.first, name); });
+  list->emplace_back(name, value);
+  JsonWriter writer;
+  writer.begin_object();
+  for (auto at = list->begin(); at != list->end(); ++at) {
+    const auto same = [&](const auto& header) { return header.first == at->first; };
+    if (std::any_of(list->begin(), at, same)) continue;
+    writer.key(at->first);
+    const bool repeated = std::any_of(std::next(at), list->end(), same);
+    if (repeated) writer.begin_array();
+    for (auto each = at; each != list->end(); ++each) {
+      if (same(*each)) writer.value(each->second);
+    }
+    if (repeated) writer.end_array();
+  }
+  writer.end_object();
+  return writer.text();
 }
 
 bool reserved_header(std::string_view name) {

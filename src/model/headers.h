@@ -22,6 +22,12 @@ Result<HeaderList> parse_headers(std::string_view json);
 // header of the row has one of these names too, the column counts; content-type is the row's own if it has one.
 Result<HeaderList> wire_headers(const Record& record);
 
+// The object with this header set, instead of any that it had under the name. `invalid` as parse_headers().
+Result<std::string> with_header(std::string_view json, std::string_view name, const std::string& value);
+
+// On a message that was sent in place of a dead letter: the id of that one.
+inline constexpr std::string_view kReplacesHeader = "replaces";
+
 // Names that a row cannot set (interface: Host, Content-Length, Transfer-Encoding, Connection, Authorization,
 // webhook-*, Nats-*), compared without case.
 bool reserved_header(std::string_view name);

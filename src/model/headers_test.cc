@@ -86,5 +86,14 @@ TEST(ReservedHeader, IsComparedWithoutCase) {
   }
 }
 
+TEST(Headers, OneIsSetBesideTheOthers) {
+  EXPECT_EQ(*with_header("", "replaces", "a"), R"({"replaces":"a"})");
+  EXPECT_EQ(*with_header("{}", "replaces", "a"), R"({"replaces":"a"})");
+  EXPECT_EQ(*with_header(R"({"b":"","a":["x","y"],"Replaces":"old"})", "replaces", "n\"ew"),
+            R"({"b":"","a":["x","y"],"replaces":"n\"ew"})");
+  EXPECT_EQ(*with_header(R"({"a":["x"],"none":[]})", "replaces", "1"), R"({"a":"x","replaces":"1"})");
+  EXPECT_FALSE(with_header("[]", "replaces", "1"));
+}
+
 }  // namespace
 }  // namespace outbox

@@ -50,11 +50,21 @@ struct ParkedCounts {
   bool concerns_stream = false;  // false: no row can concern a record still to be read, so page_facts may be skipped
 };
 
+// Somebody wants the relays to leave a sink alone (`outboxd pause`).
+struct SinkPause {
+  std::string sink;
+  std::string actor;
+  std::string reason;
+  Time since{};
+};
+
 struct SinkStatus {
   ParkedCounts parked;
-  std::optional<Time> oldest_waiting;  // created_at of the oldest waiting delivery
-  std::string last_error;              // of the most recently failed parked delivery
-  std::optional<Time> last_error_at;   // when that was; empty without last_error
+  std::optional<Time> oldest_waiting;                 // created_at of the oldest waiting delivery
+  std::string last_error;                             // of the most recently failed parked delivery
+  std::optional<Time> last_error_at;                  // when that was; empty without last_error
+  std::map<std::string, std::int64_t> dead_by_owner;  // the owner is the route's label; "" where it has none
+  std::optional<SinkPause> pause;
 };
 
 struct RelayStatus {
@@ -118,6 +128,9 @@ class Store {
   // Operations, none of them on the hot path.
   virtual Result<void> heartbeat(const Heartbeat& beat) = 0;
   virtual Result<StoreStatus> status(const std::vector<Feed>& feeds) = 0;
+  // The sinks that are paused now. A relay asks with every heartbeat; what is paused publishes nothing and keeps its
+  // position, attempts and breaker.
+  virtual Result<std::vector<SinkPause>> pauses() = 0;
   // Deletes at most `max_rows` sent rows older than `retain` behind every position, finished tombstones and dead
   // letters older than `retain_dead`; returns how many rows went (0: nothing left to do). `dry_run` only counts.
   struct Retention {

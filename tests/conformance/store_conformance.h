@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "store/operator_store.h"
 #include "store/store.h"
 
 namespace outbox::test {
@@ -22,6 +23,8 @@ class StoreBench {
 
   // Another relay's store on the same database.
   virtual std::unique_ptr<Store> make_store() = 0;
+  // What people use beside it; null: this database has none.
+  virtual std::unique_ptr<OperatorStore> make_operator() { return nullptr; }
   // Commits a message of aggregate type "order" in a transaction of its own, and returns it as a source reads it.
   virtual RecordPtr insert(const std::string& aggregate_id) = 0;
   // Where a sink stands that has settled all that is committed by now.

@@ -1,5 +1,6 @@
-#include "conformance/store_conformance.h"
+#include "conformance/operator_conformance.h"
 #include "source/poll/table_shape.h"
+#include "store/postgres/postgres_operator.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/schema.h"
 #include "support/postgres_database.h"
@@ -23,6 +24,9 @@ class PostgresBench : public StoreBench {
   }
 
   std::unique_ptr<Store> make_store() override { return make_postgres_store(database_.url(), shape_.table); }
+  std::unique_ptr<OperatorStore> make_operator() override {
+    return make_postgres_operator(database_.url(), shape_.table);
+  }
 
   RecordPtr insert(const std::string& aggregate_id) override {
     database_.query("select outbox_send('order', $1, 'Confirmed', '{}')", {aggregate_id});
@@ -54,6 +58,9 @@ StoreType on(const std::string& name, Service service) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
+                         testing::Values(on("debian", Service::postgresql), on("newest", Service::postgresql_newest)),
+                         store_name);
+INSTANTIATE_TEST_SUITE_P(Postgres, OperatorConformance,
                          testing::Values(on("debian", Service::postgresql), on("newest", Service::postgresql_newest)),
                          store_name);
 

@@ -67,7 +67,8 @@ std::vector<std::string> lines(const std::string& text) {
 TEST_F(Cli, HelpOfEveryCommandHasAnExample) {
   const Ran help = run({"--help"});
   EXPECT_EQ(help.code, 0);
-  for (const std::string command : {"init", "run", "demo", "send", "status", "prune", "config", "version"}) {
+  for (const std::string command : {"init", "run", "demo", "send", "status", "list", "show", "requeue", "discard",
+                                    "pause", "resume", "sink", "prune", "config", "version"}) {
     EXPECT_NE(help.out.find("\n  " + command + " "), std::string::npos) << command;
     const Ran own = run({command, "--help"});
     EXPECT_EQ(own.code, 0) << command;

@@ -43,6 +43,7 @@ class SimStore final : public Store {
                                const std::vector<std::string>& message_ids) override;
   Result<void> heartbeat(const Heartbeat&) override { return {}; }
   Result<StoreStatus> status(const std::vector<Feed>&) override { return StoreStatus{}; }
+  Result<std::vector<SinkPause>> pauses() override { return std::vector<SinkPause>{}; }
   Result<std::int64_t> prune(const std::vector<Feed>& feeds, const Retention& retention, std::int64_t max_rows,
                              bool dry_run) override;
 

@@ -123,4 +123,9 @@ void MemoryOutbox::requeue(std::int64_t row) {
   }
 }
 
+void MemoryOutbox::set_pauses(std::vector<SinkPause> pauses) {
+  const std::lock_guard lock(state_->mutex);
+  state_->pauses = std::move(pauses);
+}
+
 }  // namespace outbox::test

@@ -51,6 +51,7 @@ class MemoryOutbox {
   // As an operator does: waiting or dead → done; dead → waiting, due now.
   void discard(std::int64_t row);
   void requeue(std::int64_t row);
+  void set_pauses(std::vector<SinkPause> pauses);
 
  private:
   struct State;

@@ -25,6 +25,7 @@ struct MemoryOutbox::State {
   std::vector<ParkedRow> parked;        // in ord
   std::int64_t last_row = 0;
   std::map<std::string, RelayStatus> relays;
+  std::vector<SinkPause> pauses;
 
   Time now() const { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()) + advanced; }
   Result<void> check(const std::string& call) const {

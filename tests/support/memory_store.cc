@@ -112,6 +112,12 @@ class MemoryStore final : public Store {
     return status;
   }
 
+  Result<std::vector<SinkPause>> pauses() override {
+    const std::lock_guard lock(state_->mutex);
+    if (auto fine = state_->check("pauses"); !fine) return fine.failure();
+    return state_->pauses;
+  }
+
   Result<std::int64_t> prune(const std::vector<Feed>& feeds, const Retention& retention, std::int64_t max_rows,
                              bool dry_run) override {
     const std::lock_guard lock(state_->mutex);

@@ -9,6 +9,7 @@
 #include "app/relay_service.h"
 #include "app/settings_file.h"
 #include "app/signals.h"
+#include "app/unknown_sinks.h"
 #include "app/watch.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -96,6 +97,7 @@ int execute(const RunFlags& flags) {
   if (!database) return report(database.failure());
   if (!*database) return kDone;
   for (const std::string& note : (*database)->notes()) log::warn("this outbox table", {{"note", note}});
+  if (auto known = refuse_unknown_sinks(*settings, **database); !known) return report(known.failure());
 
   const std::string name = relay_name();
   auto service = RelayService::start(

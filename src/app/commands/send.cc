@@ -1,16 +1,10 @@
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
-#include <system_error>
 
 #include "app/commands/commands.h"
 #include "app/enqueue_once.h"
+#include "app/payload_file.h"
 #include "app/settings_file.h"
 #include "base/text.h"
 
@@ -18,28 +12,12 @@ namespace outbox::app {
 
 namespace {
 
-constexpr std::size_t kPayloadMax = 64u << 20;  // of what is read into memory; the library's own limit is lower
-
-Result<std::string> read_all(std::istream& in, const std::string& name) {
-  std::string bytes(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) return Failure{FailureKind::local, name + ": cannot be read"};
-  if (bytes.size() > kPayloadMax) return Failure{FailureKind::invalid, name + ": larger than any payload may be"};
-  return bytes;
-}
-
 Result<std::string> read_payload(const SendFlags& flags) {
   if (flags.payload) return *flags.payload;
   if (!flags.payload_file) {
     return Failure{FailureKind::invalid, "send: no payload; give --payload JSON or --payload-file FILE"};
   }
-  if (*flags.payload_file == "-") return read_all(std::cin, "standard input");
-  std::error_code unknown;
-  if (std::filesystem::is_directory(*flags.payload_file, unknown)) {
-    return Failure{FailureKind::invalid, *flags.payload_file + ": is a folder; --payload-file takes a file, or -"};
-  }
-  std::ifstream file(*flags.payload_file, std::ios::binary);
-  if (!file) return Failure{FailureKind::invalid, fmt::format("{}: {}", *flags.payload_file, std::strerror(errno))};
-  return read_all(file, *flags.payload_file);
+  return read_payload_file(*flags.payload_file);
 }
 
 Result<Message> make_message(const SendFlags& flags) {

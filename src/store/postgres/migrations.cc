@@ -15,9 +15,9 @@ std::span<const SqlFile> postgres_sql_files();
 namespace {
 
 // What lives in a schema of its own right. Everything else called outbox_… (indexes, constraints) follows its table.
-constexpr std::array<std::string_view, 8> kQualified{"outbox",          "outbox_send",     "outbox_meta",
-                                                     "outbox_position", "outbox_delivery", "outbox_relay",
-                                                     "outbox_clock",    "outbox_lease"};
+constexpr std::array<std::string_view, 10> kQualified{
+    "outbox",       "outbox_send",  "outbox_meta",  "outbox_position", "outbox_delivery",
+    "outbox_relay", "outbox_clock", "outbox_lease", "outbox_audit",    "outbox_pause"};
 
 bool in_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 

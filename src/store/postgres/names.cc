@@ -40,6 +40,8 @@ PgNames pg_names(std::string_view table, std::string_view prefix) {
   names.lease = side("_lease");
   names.meta = side("_meta");
   names.clock = side("_clock");
+  names.audit = side("_audit");
+  names.pause = side("_pause");
   return names;
 }
 

@@ -17,6 +17,8 @@ struct PgNames {
   std::string lease;
   std::string meta;
   std::string clock;
+  std::string audit;
+  std::string pause;
 };
 
 // `table` may be schema-qualified. "shop.outbox": side tables in schema shop; "billing_outbox": side tables

@@ -3,6 +3,7 @@
 #include "store/postgres/operations.h"
 #include "store/postgres/parked.h"
 #include "store/postgres/settle.h"
+#include "store/postgres/sink_control.h"
 #include "store/postgres/take_over.h"
 
 namespace outbox {
@@ -32,6 +33,7 @@ class PostgresStore : public Store {
   }
   Result<void> heartbeat(const Heartbeat& beat) override { return write_heartbeat(session_, beat); }
   Result<StoreStatus> status(const std::vector<Feed>& feeds) override { return read_status(session_, feeds); }
+  Result<std::vector<SinkPause>> pauses() override { return read_pauses(session_); }
   Result<std::int64_t> prune(const std::vector<Feed>& feeds, const Retention& retention, std::int64_t max_rows,
                              bool dry_run) override {
     return prune_rows(session_, feeds, retention, max_rows, dry_run);

@@ -3,6 +3,7 @@
 
 #include "store/postgres/operations.h"
 #include "store/postgres/parked.h"
+#include "store/postgres/sink_control.h"
 
 namespace outbox {
 
@@ -104,6 +105,10 @@ Result<SinkStatus> sink_status(db::PgConnection& connection, PgSession& session,
     status.last_error = error->text(0, 0);
     status.last_error_at = pg_micros(*error, 0, 1);
   }
+  auto owners = connection.query(
+      "select owner, count(*) from " + delivery + " where sink = $1 and state = 'dead' group by owner", {sink});
+  if (!owners) return owners.failure();
+  for (int i = 0; i < owners->size(); ++i) status.dead_by_owner[owners->text(i, 0)] = owners->integer(i, 1);
   return status;
 }
 
@@ -135,6 +140,12 @@ Result<StoreStatus> read_status(PgSession& session, const std::vector<Feed>& fee
     auto one = sink_status(connection, session, sink);
     if (!one) return one.failure();
     status.sinks[sink] = std::move(*one);
+  }
+  auto pauses = read_pauses(session);
+  if (!pauses) return pauses.failure();
+  for (SinkPause& pause : *pauses) {
+    const auto found = status.sinks.find(pause.sink);
+    if (found != status.sinks.end()) found->second.pause = std::move(pause);
   }
   if (auto read = read_relays(connection, session, status); !read) return read.failure();
   return status;

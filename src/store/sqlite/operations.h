@@ -19,6 +19,7 @@ struct SqliteFiles {
 };
 
 Result<void> write_heartbeat(db::Sqlite& state, const std::string& prefix, const Heartbeat& beat, Time now);
+Result<std::vector<SinkPause>> read_pauses(db::Sqlite& state, const std::string& prefix);
 Result<StoreStatus> read_status(const SqliteFiles& files, const std::vector<Feed>& feeds, Time now);
 
 // In the relay's own file: dead letters and tombstones.

@@ -174,6 +174,16 @@ Result<void> ParkedTable::pass_turn(const std::string& sink, const std::string& 
   return {};
 }
 
+Result<RecordPtr> ParkedTable::record_of(std::int64_t row) {
+  auto rows = state_.query(sql("SELECT " + std::string(kRecordColumns) +
+                               " FROM outbox_delivery WHERE row = ? AND state IN ('waiting', 'dead')"),
+                           {row});
+  if (!rows) return rows.failure();
+  auto found = rows->next();
+  if (!found) return found.failure();
+  return *found ? read_record(*rows, 0) : RecordPtr();
+}
+
 // Runs a statement that returns keys, and appends them.
 Result<void> ParkedTable::keys_of(const std::string& statement, db::SqliteValues values,
                                   std::vector<std::string>& keys) {

@@ -32,13 +32,17 @@ class ParkedTable {
   // be passed by the position, which a re-read would send. Returns how many.
   Result<std::int64_t> drop_dead(const std::string& sink, Time died_before, std::int64_t max_rows);
 
+  // After rows of the key were changed: the first of it has the turn.
+  Result<void> pass_turn(const std::string& sink, const std::string& key);
+  // Null: there is no such row, or it keeps no body any more.
+  Result<RecordPtr> record_of(std::int64_t row);
+
  private:
   using Touched = std::set<std::pair<std::string, std::string>>;  // sink, key
 
   Result<void> park(const Park& park, Time now, Touched& touched);
   Result<void> update(const ParkedUpdate& update, Time now, Touched& touched);
   Result<void> keys_of(const std::string& statement, db::SqliteValues values, std::vector<std::string>& keys);
-  Result<void> pass_turn(const std::string& sink, const std::string& key);
   Result<ParkedRun> run_of(const std::string& sink, const std::string& key, std::size_t run_max, Time now);
   std::string sql(std::string_view text) const;
 

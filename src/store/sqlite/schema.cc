@@ -21,13 +21,31 @@ using db::SqliteTransaction;
 
 constexpr std::string_view kOutbox = "0001_outbox.up.sql";
 constexpr std::string_view kState = "0001_state.up.sql";
-constexpr int kVersion = 1;
+constexpr std::string_view kUp = ".up.sql";
 
 std::string_view sql_text(std::string_view name) {
   for (const auto& file : sqlite_sql_files()) {
     if (file.name == name) return file.text;
   }
   OUTBOX_ASSERT(false);
+}
+
+// Of the state: every file but the application's, in order. Each sets schema_version itself.
+struct Step {
+  int version = 0;
+  std::string name;  // "0002_operations"
+  std::string_view text;
+};
+
+std::vector<Step> state_steps() {
+  std::vector<Step> steps;
+  for (const auto& file : sqlite_sql_files()) {
+    const std::string_view name(file.name);
+    if (name == kOutbox || !name.ends_with(kUp)) continue;
+    steps.push_back(
+        {std::stoi(std::string(name.substr(0, 4))), std::string(name.substr(0, name.size() - kUp.size())), file.text});
+  }
+  return steps;
 }
 
 Result<std::string> prefix_of(const std::string& table) {
@@ -83,6 +101,44 @@ void remove_if_empty(const std::string& file) {
   if (std::filesystem::file_size(file, unknown) == 0) std::filesystem::remove(file, unknown);
 }
 
+Result<int> state_version(Sqlite& state, const std::string& prefix) {
+  auto version = state.text(db::with_prefix("SELECT value FROM outbox_meta WHERE name = 'schema_version'", prefix));
+  if (!version) return version.failure();
+  return *version ? std::atoi((*version)->c_str()) : 0;
+}
+
+// Makes the state's tables or brings them up to date; returns the names of what was applied. Tables that are one
+// version ahead are those of the next outboxd, which runs beside this one.
+Result<std::vector<std::string>> upgrade_state(Sqlite& state, const std::string& prefix, std::string_view capture) {
+  std::vector<std::string> applied;
+  auto made = migrate(state, kState, prefix, capture);
+  if (!made) return made.failure();
+  const auto steps = state_steps();
+  if (*made) applied.push_back(steps.front().name);
+  auto version = state_version(state, prefix);
+  if (!version) return version.failure();
+  const int newest = steps.back().version;
+  if (*version < 1 || *version > newest + 1) {
+    return Failure{FailureKind::invalid,
+                   fmt::format("sqlite {}: its tables have version {}, this outboxd knows {}; use a newer outboxd",
+                               state.file(), *version, newest)};
+  }
+  if (*version >= newest) return applied;
+  auto transaction = SqliteTransaction::begin(state);
+  if (!transaction) return transaction.failure();
+  version = state_version(state, prefix);  // another process may have been faster
+  if (!version) return version.failure();
+  for (const Step& step : steps) {
+    if (step.version <= *version) continue;
+    auto done = state.script(db::with_prefix(step.text, prefix));
+    if (!done) return done.failure();
+    applied.push_back(step.name);
+  }
+  auto committed = transaction->commit();
+  if (!committed) return committed.failure();
+  return applied;
+}
+
 }  // namespace
 
 std::string sqlite_state_file(const std::string& file) { return file + "-outboxd"; }
@@ -90,8 +146,13 @@ std::string sqlite_state_file(const std::string& file) { return file + "-outboxd
 std::string sqlite_schema_sql(const InitOptions& options) {
   const auto prefix = prefix_of(options.table);
   const std::string names = prefix ? *prefix : "";
-  return fmt::format("-- {}: in the application's file\n{}\n-- {}: in the file FILE-outboxd beside it\n{}", kOutbox,
-                     db::with_prefix(sql_text(kOutbox), names), kState, db::with_prefix(sql_text(kState), names));
+  std::string sql =
+      fmt::format("-- {}: in the application's file\n{}", kOutbox, db::with_prefix(sql_text(kOutbox), names));
+  for (const Step& step : state_steps()) {
+    sql += fmt::format("\n-- {}{}: in the file FILE-outboxd beside it\n{}", step.name, kUp,
+                       db::with_prefix(step.text, names));
+  }
+  return sql;
 }
 
 Result<Sqlite> open_sqlite_state(const std::string& file, const std::string& prefix) {
@@ -103,17 +164,10 @@ Result<Sqlite> open_sqlite_state(const std::string& file, const std::string& pre
   }
   auto state = Sqlite::open(name, Sqlite::Mode::create);
   if (!state) return state.failure();
-  auto made = migrate(*state, kState, prefix, "poll");
-  if (!made) {
+  auto upgraded = upgrade_state(*state, prefix, "poll");
+  if (!upgraded) {
     if (is_new && !state->replaced()) remove_if_empty(name);
-    return made.failure();
-  }
-  auto version = state->text(db::with_prefix("SELECT value FROM outbox_meta WHERE name = 'schema_version'", prefix));
-  if (!version) return version.failure();
-  if (version->value_or("") != std::to_string(kVersion)) {
-    return Failure{FailureKind::invalid,
-                   fmt::format("sqlite {}: its tables have version {}, this outboxd knows {}; use a newer outboxd",
-                               state->file(), version->value_or("none"), kVersion)};
+    return upgraded.failure();
   }
   return state;
 }
@@ -124,7 +178,7 @@ Result<InitReport> init_sqlite(const std::string& file, const InitOptions& optio
                    fmt::format("init: capture {} is not there on SQLite; use poll", options.capture)};
   }
   InitReport report;
-  report.version = kVersion;
+  report.version = state_steps().back().version;
   auto application = Sqlite::open(file, Sqlite::Mode::create);
   if (!application) return application.failure();
   auto adopted = has_table(*application, options.table);
@@ -140,11 +194,11 @@ Result<InitReport> init_sqlite(const std::string& file, const InitOptions& optio
     if (*made) report.applied.emplace_back("0001_outbox");
   }
 
-  auto before = Sqlite::open(sqlite_state_file(file), Sqlite::Mode::create);
-  if (!before) return before.failure();
-  auto made = migrate(*before, kState, prefix, options.capture);
-  if (!made) return made.failure();
-  if (*made) report.applied.emplace_back("0001_state");
+  auto state = Sqlite::open(sqlite_state_file(file), Sqlite::Mode::create);
+  if (!state) return state.failure();
+  auto upgraded = upgrade_state(*state, prefix, options.capture);
+  if (!upgraded) return upgraded.failure();
+  report.applied.insert(report.applied.end(), upgraded->begin(), upgraded->end());
   return report;
 }
 

@@ -20,8 +20,8 @@ Result<InitReport> init_sqlite(const std::string& file, const InitOptions& optio
 // FILE-outboxd.
 std::string sqlite_state_file(const std::string& file);
 
-// Opens the relay's own file, and makes it with its tables when it is missing: only beside an application's file that
-// can be read, and it leaves none behind that it could not fill.
+// Opens the relay's own file; brings older tables up to date, and makes file and tables when they are missing: only
+// beside an application's file that can be read, and it leaves none behind that it could not fill.
 Result<db::Sqlite> open_sqlite_state(const std::string& file, const std::string& prefix);
 
 }  // namespace outbox

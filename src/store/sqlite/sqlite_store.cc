@@ -54,6 +54,7 @@ class SqliteStore final : public Store {
                                const std::vector<std::string>& message_ids) override;
   Result<void> heartbeat(const Heartbeat& beat) override;
   Result<StoreStatus> status(const std::vector<Feed>& feeds) override;
+  Result<std::vector<SinkPause>> pauses() override;
   Result<std::int64_t> prune(const std::vector<Feed>& feeds, const Retention& retention, std::int64_t max_rows,
                              bool dry_run) override;
 
@@ -246,6 +247,11 @@ Result<StoreStatus> SqliteStore::status(const std::vector<Feed>& feeds) {
   if (auto opened = open_state(); !opened) return checked<StoreStatus>(opened.failure());
   if (auto opened = open_application(); !opened) return checked<StoreStatus>(opened.failure());
   return checked(read_status(files(), feeds, db::sqlite_now()));
+}
+
+Result<std::vector<SinkPause>> SqliteStore::pauses() {
+  if (auto opened = open_state(); !opened) return checked<std::vector<SinkPause>>(opened.failure());
+  return checked(read_pauses(*state_, mapping_.prefix));
 }
 
 Result<std::int64_t> SqliteStore::prune(const std::vector<Feed>& feeds, const Retention& retention,

@@ -36,7 +36,17 @@ Result<SinkStatus> sink_status(const SqliteFiles& files, const std::string& sink
     status.last_error = error->text(0);
     status.last_error_at = error->time(1);
   }
-  return status;
+  auto owners = files.state.query(
+      db::with_prefix("SELECT owner, count(*) FROM outbox_delivery WHERE sink = ? AND state = 'dead' GROUP BY owner",
+                      files.prefix),
+      {sink});
+  if (!owners) return owners.failure();
+  while (true) {
+    auto row = owners->next();
+    if (!row) return row.failure();
+    if (!*row) return status;
+    status.dead_by_owner.emplace(owners->text(0), owners->integer(1));
+  }
 }
 
 // Those that are fed, and those that deliveries still wait for.
@@ -106,6 +116,19 @@ Result<void> write_heartbeat(db::Sqlite& state, const std::string& prefix, const
   return {};
 }
 
+Result<std::vector<SinkPause>> read_pauses(db::Sqlite& state, const std::string& prefix) {
+  auto rows = state.query(db::with_prefix("SELECT sink, actor, reason, since FROM outbox_pause ORDER BY sink", prefix));
+  if (!rows) return rows.failure();
+  std::vector<SinkPause> pauses;
+  while (true) {
+    auto row = rows->next();
+    if (!row) return row.failure();
+    if (!*row) return pauses;
+    pauses.push_back(
+        {std::string(rows->text(0)), std::string(rows->text(1)), std::string(rows->text(2)), rows->time(3)});
+  }
+}
+
 Result<StoreStatus> read_status(const SqliteFiles& files, const std::vector<Feed>& feeds, Time now) {
   StoreStatus status;
   status.database_now = now;
@@ -115,6 +138,12 @@ Result<StoreStatus> read_status(const SqliteFiles& files, const std::vector<Feed
     auto read = sink_status(files, sink, now);
     if (!read) return read.failure();
     status.sinks.emplace(sink, std::move(*read));
+  }
+  auto pauses = read_pauses(files.state, files.prefix);
+  if (!pauses) return pauses.failure();
+  for (SinkPause& pause : *pauses) {
+    const auto found = status.sinks.find(pause.sink);
+    if (found != status.sinks.end()) found->second.pause = std::move(pause);
   }
   auto counted = count_unsent(files, feeds, status);
   if (!counted) return counted.failure();

@@ -1,0 +1,17 @@
+// Sinks that the database knows and the configuration does not: a sink's name is its identity.
+#pragma once
+
+#include <string>
+
+#include "app/database.h"
+#include "config/settings.h"
+
+namespace outbox::app {
+
+// `invalid` if deliveries wait for a sink that is not configured (any more): nobody would ever send them.
+Result<void> refuse_unknown_sinks(const config::Settings& settings, const Database& database);
+
+// The name of a living relay that works for the sink, or empty.
+Result<std::string> relay_of_sink(const config::Settings& settings, const Database& database, const std::string& sink);
+
+}  // namespace outbox::app

@@ -1,0 +1,116 @@
+#include "store/postgres/delivery_lists.h"
+
+#include <algorithm>
+
+#include "store/postgres/operator_rows.h"
+#include "store/postgres/outbox_rows.h"
+#include "store/postgres/park_rows.h"
+
+namespace outbox {
+
+namespace {
+
+constexpr std::size_t kSinksMax = 10'000;
+
+Result<std::vector<DeliveryInfo>> parked_deliveries(PgSession& session, PgConditions& conditions, std::size_t limit) {
+  auto opened = operator_connection(session);
+  if (!opened) return opened.failure();
+  const auto most = conditions.parameter(std::to_string(limit));
+  auto rows =
+      (*opened)->query("select " + delivery_columns() + " from " + session.names().delivery + " d" +
+                           conditions.where() + " order by d.sink, d.ord, d.delivery_id limit " + most + "::bigint",
+                       conditions.values());
+  if (!rows) return rows.failure();
+  std::vector<DeliveryInfo> found;
+  for (int i = 0; i < rows->size(); ++i) found.push_back(delivery_from(*rows, i));
+  return found;
+}
+
+Result<std::vector<AuditEntry>> audit_of(db::PgConnection& connection, const PgNames& names,
+                                         const std::string& message_id) {
+  auto rows =
+      connection.query("select " + sql_micros("at") + ", actor, action, sink, message_id, reason, detail from " +
+                           names.audit + " where message_id = $1 and message_id <> '' order by audit_id",
+                       {message_id});
+  if (!rows) return rows.failure();
+  std::vector<AuditEntry> entries;
+  for (int i = 0; i < rows->size(); ++i) {
+    entries.push_back({pg_micros(*rows, i, 0), rows->text(i, 1), rows->text(i, 2), rows->text(i, 3), rows->text(i, 4),
+                       rows->text(i, 5), rows->text(i, 6)});
+  }
+  return entries;
+}
+
+}  // namespace
+
+Result<std::vector<DeliveryInfo>> list_deliveries(PgSession& session, ListedState state, const DeliveryFilter& filter,
+                                                  const std::vector<RouteFilter>& routes, std::size_t limit) {
+  if (state == ListedState::sent && session.table().sent == SentMode::remove) {
+    return Failure{FailureKind::invalid, "outbox.sent is delete: rows that were sent are gone, nothing lists them"};
+  }
+  if (state == ListedState::pending || state == ListedState::sent) {
+    return stream_deliveries(session, state == ListedState::sent, filter, {}, routes, limit);
+  }
+  PgConditions conditions;
+  conditions.add(state == ListedState::dead ? "d.state = 'dead'" : "d.state = 'waiting'");
+  add_filter(conditions, filter);
+  return parked_deliveries(session, conditions, limit);
+}
+
+Result<std::vector<DeliveryInfo>> find_parked(PgSession& session, const std::vector<std::string>& message_ids,
+                                              const std::string& sink) {
+  PgConditions conditions;
+  DeliveryFilter filter;
+  filter.message_ids = message_ids;
+  filter.sink = sink;
+  add_filter(conditions, filter);
+  return parked_deliveries(session, conditions, kSinksMax * std::max<std::size_t>(1, message_ids.size()));
+}
+
+Result<RecordPtr> read_parked_record(PgSession& session, std::int64_t row) {
+  auto opened = session.connection();
+  if (!opened) return opened.failure();
+  auto rows = (*opened)->query("select " + parked_columns() + " from " + session.names().delivery +
+                                   " d where d.delivery_id = $1::bigint and d.state in ('waiting', 'dead')",
+                               {std::to_string(row)});
+  if (!rows) return rows.failure();
+  if (rows->empty()) return RecordPtr();
+  return parked_from(*rows, 0).record;
+}
+
+Result<MessageLife> read_life(PgSession& session, const std::string& message_id,
+                              const std::vector<RouteFilter>& routes) {
+  auto opened = operator_connection(session);
+  if (!opened) return opened.failure();
+  MessageLife life;
+  auto audit = audit_of(**opened, session.names(), message_id);
+  if (!audit) return audit.failure();
+  life.audit = *std::move(audit);
+  auto record = outbox_record(session, message_id);
+  if (!record) return record.failure();
+  life.record = *std::move(record);
+  life.in_table = life.record != nullptr;
+  auto parked = find_parked(session, {message_id}, {});
+  if (!parked) return parked.failure();
+  life.deliveries = *std::move(parked);
+  if (life.in_table) {
+    for (const bool passed : {false, true}) {
+      auto streamed = stream_deliveries(session, passed, {}, message_id, routes, kSinksMax);
+      if (!streamed) return streamed.failure();
+      for (DeliveryInfo& each : *streamed) {
+        const bool known = std::any_of(life.deliveries.begin(), life.deliveries.end(),
+                                       [&](const DeliveryInfo& other) { return other.sink == each.sink; });
+        if (!known) life.deliveries.push_back(std::move(each));
+      }
+    }
+  }
+  for (const DeliveryInfo& each : life.deliveries) {
+    if (life.record || each.row == 0) continue;
+    auto kept = read_parked_record(session, each.row);
+    if (!kept) return kept.failure();
+    life.record = *std::move(kept);
+  }
+  return life;
+}
+
+}  // namespace outbox

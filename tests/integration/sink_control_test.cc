@@ -1,0 +1,103 @@
+// Sinks paused, resumed, removed from the configuration and forgotten.
+#include <nlohmann/json.hpp>
+
+#include "integration/daemon_fixture.h"
+
+namespace outbox::test {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+class SinkControl : public DaemonTest {};
+
+TEST_F(SinkControl, APausedSinkKeepsItsPlaceAndTheOthersGoOn) {
+  HttpStub events, audit;
+  configure(http_sink("events", events) + http_sink("audit", audit), "  - { sink: events }\n  - { sink: audit }\n");
+  auto relay = daemon_.start();
+  const int port = admin_port(*relay);
+  send("1");
+  ASSERT_TRUE(events.wait_for_requests(1)) << relay->standard_error();
+
+  const Ran paused = daemon_.run({"pause", "events", "--reason", "their maintenance", "--actor", "ana"});
+  ASSERT_EQ(paused.code, 0) << paused.err;
+  const auto says_why = [&] { return get(port, "/readyz").body.find("paused by ana since ") != std::string::npos; };
+  ASSERT_TRUE(eventually(30s, says_why)) << get(port, "/readyz").body;
+  EXPECT_NE(get(port, "/readyz").body.find("their maintenance"), std::string::npos);
+  for (int i = 0; i < 20; ++i) send("2");
+  ASSERT_TRUE(audit.wait_for_requests(21)) << relay->standard_error();
+  EXPECT_EQ(events.request_count(), 1u);
+  const auto status = json::parse(daemon_.run({"status", "--json"}).out);
+  for (const auto& sink : status["sinks"]) {
+    if (sink["name"] != "events") continue;
+    EXPECT_EQ(sink["paused"]["by"], "ana");
+    EXPECT_EQ(sink["paused"]["reason"], "their maintenance");
+  }
+  EXPECT_NE(daemon_.run({"status"}).out.find("paused by ana"), std::string::npos);
+  EXPECT_TRUE(
+      eventually(30s, [&] { return sample(get(port, "/metrics").body, "outbox_paused{sink=\"events\"}") == "1"; }));
+  EXPECT_EQ(attempts_used(), "0");
+
+  // A relay that starts while it is paused leaves it alone, too.
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  auto next = daemon_.start();
+  const int next_port = admin_port(*next);
+  ASSERT_TRUE(eventually(30s, [&] {
+    return get(next_port, "/readyz").body.find("paused by ana since ") != std::string::npos;
+  })) << get(next_port, "/readyz").body;
+  EXPECT_EQ(events.request_count(), 1u);
+
+  EXPECT_EQ(daemon_.run({"resume", "events"}).code, 0);
+  ASSERT_TRUE(events.wait_for_requests(21)) << next->standard_error();
+  EXPECT_TRUE(eventually(30s, [&] { return get(next_port, "/readyz").status == 200; }))
+      << get(next_port, "/readyz").body;
+  EXPECT_EQ(events.request_count(), 21u);
+  EXPECT_EQ(daemon_.run({"pause", "event"}).code, 2);
+  EXPECT_EQ(stop(*next), 0) << next->standard_error();
+}
+
+TEST_F(SinkControl, ASinkThatWasRemovedWithDeliveriesWaitingIsAnErrorUntilItIsForgotten) {
+  std::atomic<bool> failing = true;
+  HttpStub old([&](const StubRequest& request) { return StubReply{failing && request.body == "[]" ? 500 : 200}; });
+  HttpStub current;
+  const std::string retry = "retry: { base: 1h, cap: 1h, attempts: 100 }\n";
+  configure(http_sink("old", old), "  - { sink: old }\n", retry);
+  {
+    auto relay = daemon_.start();
+    send("a", "T", "[]");
+    ASSERT_TRUE(eventually(60s, [&] {
+      send("well");
+      return count("waiting") == "1";
+    })) << relay->standard_error();
+    const Ran configured = daemon_.run({"sink", "forget", "old", "--yes"});
+    EXPECT_EQ(configured.code, 2);
+    EXPECT_NE(configured.err.find("take it out first"), std::string::npos) << configured.err;
+    configure(http_sink("current", current), "  - { sink: current }\n", retry);
+    const Ran working = daemon_.run({"sink", "forget", "old", "--yes"});
+    EXPECT_EQ(working.code, 3);
+    EXPECT_NE(working.err.find("works for 'old' still"), std::string::npos) << working.err;
+    EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  }
+  for (const std::vector<std::string>& start : {std::vector<std::string>{"run", "--once"}, {"run"}}) {
+    const Ran refused = daemon_.run(start);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_NE(refused.err.find("outboxd sink forget old"), std::string::npos) << refused.err;
+  }
+  const Ran asked = daemon_.run({"sink", "forget", "old"});
+  EXPECT_EQ(asked.code, 1);
+  EXPECT_NE(asked.out.find("1 waiting, 0 dead"), std::string::npos) << asked.out;
+  EXPECT_EQ(count("waiting"), "1");
+  const Ran forgotten = daemon_.run({"sink", "forget", "old", "--yes", "--actor", "ana", "--reason", "they left"});
+  EXPECT_EQ(forgotten.code, 0) << forgotten.err;
+  EXPECT_EQ(count("waiting"), "0");
+  EXPECT_EQ(database_->value("select count(*) from outbox_position where sink = 'old'"), "0");
+  EXPECT_EQ(database_->value("select actor || '|' || reason || '|' || detail from outbox_audit where action ="
+                             " 'forgotten' order by audit_id desc limit 1"),
+            "ana|they left|1 waiting, 0 dead, and its position");
+  EXPECT_EQ(daemon_.run({"sink", "forget", "old"}).code, 1) << "nobody knows it any more";
+  const Ran once = daemon_.run_once();
+  EXPECT_EQ(once.code, 0) << once.err;
+}
+
+}  // namespace
+}  // namespace outbox::test
