@@ -20,6 +20,9 @@ inline constexpr MetricInfo kOldestDue{"outbox_oldest_due_timestamp_seconds", ga
                                        "included; 0: none"};
 inline constexpr MetricInfo kDeliveries{"outbox_deliveries", gauge, "sink,state",
                                         "Parked deliveries by state: waiting, dead"};
+inline constexpr MetricInfo kDeadLetters{"outbox_dead_letters", gauge, "sink,owner",
+                                         "Dead letters by the owner that their route names; empty: it names none"};
+inline constexpr MetricInfo kPaused{"outbox_paused", gauge, "sink", "1: somebody has paused the sink"};
 inline constexpr MetricInfo kDead{"outbox_dead_total", counter, "sink,reason", "Messages that became dead letters"};
 inline constexpr MetricInfo kAttempts{"outbox_attempts_total", counter, "sink,outcome",
                                       "Publications by what the sink said: delivered, rejected, busy, unknown, "
@@ -48,7 +51,7 @@ inline constexpr MetricInfo kBuildInfo{"outbox_build_info", gauge, "version", "1
 inline constexpr MetricInfo kAll[] = {
     kUnsentRows,     kOldestUnsent, kOldestDue,    kDeliveries,         kDead,        kAttempts, kDeliverySeconds,
     kPublishSeconds, kInFlight,     kBreakerState, kBreakerTransitions, kPollSeconds, kLastPoll, kLastDelivery,
-    kLanesOwned,     kLeaseLost,    kBuildInfo,
+    kLanesOwned,     kLeaseLost,    kBuildInfo,    kDeadLetters,        kPaused,
 };
 
 }  // namespace outbox::metric

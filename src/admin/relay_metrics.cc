@@ -54,7 +54,9 @@ RelayMetrics::SinkSeries RelayMetrics::make_series(const std::string& sink) {
                   metrics_.gauge(metric::kDeliveries, with("state", "waiting")),
                   metrics_.gauge(metric::kDeliveries, with("state", "dead")),
                   metrics_.gauge(metric::kLastDelivery, labels),
-                  metrics_.gauge(metric::kOldestDue, labels)};
+                  metrics_.gauge(metric::kOldestDue, labels),
+                  metrics_.gauge(metric::kPaused, labels),
+                  {{"", metrics_.gauge(metric::kDeadLetters, with("owner", ""))}}};
   for (const Verdict verdict : kVerdicts) {
     made.attempts.emplace(verdict, metrics_.counter(metric::kAttempts, with("outcome", to_string(verdict))));
   }
@@ -117,6 +119,20 @@ void RelayMetrics::refresh(std::span<const FeedView> feeds) {
   if (last_poll) metrics_.gauge(metric::kLastPoll).set(seconds(*last_poll));
 }
 
+// An owner whose dead letters are all gone stays, at 0: an alert on it ends.
+void RelayMetrics::refresh_owners(const std::string& sink, const std::map<std::string, std::int64_t>& dead_by_owner) {
+  auto& gauges = series(sink).dead_of_owner;
+  for (const auto& [owner, count] : dead_by_owner) {
+    const auto found = gauges.find(owner);
+    if (found != gauges.end()) continue;
+    gauges.emplace(owner, metrics_.gauge(metric::kDeadLetters, {{"sink", sink}, {"owner", owner}}));
+  }
+  for (auto& [owner, gauge] : gauges) {
+    const auto found = dead_by_owner.find(owner);
+    gauge.set(found == dead_by_owner.end() ? 0 : static_cast<double>(found->second));
+  }
+}
+
 void RelayMetrics::refresh(std::span<const FeedStatus> feeds) {
   std::int64_t unsent = 0;
   std::optional<Time> oldest_unsent;
@@ -130,6 +146,8 @@ void RelayMetrics::refresh(std::span<const FeedStatus> feeds) {
       of_sink.waiting.set(static_cast<double>(stored.parked.waiting));
       of_sink.dead.set(static_cast<double>(stored.parked.dead));
       of_sink.oldest_due.set(seconds(earlier(stored.oldest_waiting, each.status.oldest_unsent)));
+      of_sink.paused.set(stored.pause ? 1 : 0);
+      refresh_owners(sink, stored.dead_by_owner);
     }
   }
   metrics_.gauge(metric::kUnsentRows).set(static_cast<double>(unsent));

@@ -55,9 +55,12 @@ class RelayMetrics : public RelayObserver {
     Gauge dead;
     Gauge last_delivery;
     Gauge oldest_due;
+    Gauge paused;
+    std::map<std::string, Gauge> dead_of_owner;
   };
   SinkSeries make_series(const std::string& sink);
   SinkSeries& series(const std::string& sink);
+  void refresh_owners(const std::string& sink, const std::map<std::string, std::int64_t>& dead_by_owner);
 
   Metrics& metrics_;
   std::map<std::string, SinkSeries> sinks_;  // not changed after construction

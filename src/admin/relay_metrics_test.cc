@@ -73,5 +73,21 @@ TEST_F(RelayMetricsTest, CountsComeFromTheStorePerFeed) {
   EXPECT_TRUE(has("outbox_oldest_due_timestamp_seconds{sink=\"audit\"} 0"));
 }
 
+TEST_F(RelayMetricsTest, DeadLettersHaveTheirOwners) {
+  std::vector<RelayMetrics::FeedStatus> feeds(1);
+  feeds[0].feed.sinks = {"events"};
+  SinkStatus& events = feeds[0].status.sinks["events"];
+  events.dead_by_owner = {{"billing", 3}, {"", 1}};
+  events.pause = SinkPause{"events", "ana", "", Time{}};
+  relay.refresh(feeds);
+  EXPECT_TRUE(has("outbox_dead_letters{owner=\"billing\",sink=\"events\"} 3")) << metrics.text();
+  EXPECT_TRUE(has("outbox_dead_letters{owner=\"\",sink=\"events\"} 1"));
+  EXPECT_TRUE(has("outbox_paused{sink=\"events\"} 1"));
+  events = {};
+  relay.refresh(feeds);
+  EXPECT_TRUE(has("outbox_dead_letters{owner=\"billing\",sink=\"events\"} 0"));
+  EXPECT_TRUE(has("outbox_paused{sink=\"events\"} 0"));
+}
+
 }  // namespace
 }  // namespace outbox

@@ -35,12 +35,19 @@ Result<std::unique_ptr<RelayService>> RelayService::start(
   options.relay = relay;
   options.feeds = service->factory_.feeds();
   options.retention = {settings.retain, settings.retain_dead};
+  // Before anything is published: what is paused stays paused over a restart.
+  if (const auto pauses = database.make_store()->pauses()) {
+    service->pause_as(*pauses);
+  } else {
+    log::warn("reading which sinks are paused failed: tried again", {{"error", pauses.failure().what}});
+  }
   auto sinks_json = [raw = service.get(), reporter = std::make_shared<SinkReporter>(),
                      last_failure = std::move(last_failure)] {
     return to_json(reporter->report(raw->view(), last_failure, steady_clock::now()));
   };
-  service->housekeeping_ = std::make_unique<Housekeeping>(database.make_store(), std::move(options),
-                                                          std::move(sinks_json), std::move(on_status));
+  Housekeeping::Hooks hooks{std::move(sinks_json), std::move(on_status),
+                            [raw = service.get()](const std::vector<SinkPause>& pauses) { raw->pause_as(pauses); }};
+  service->housekeeping_ = std::make_unique<Housekeeping>(database.make_store(), std::move(options), std::move(hooks));
   service->thread_ = std::jthread([raw = service.get()](const std::stop_token& stop) { raw->run(stop); });
   return service;
 }
@@ -234,8 +241,26 @@ void RelayService::start_runner(const Share& share) {
   if (feed == factory_.feeds().end()) return;
   auto runner = factory_.make(*feed, share.lanes, relay_, lease_);
   if (!runner) return end_with(RunnerEnd::failed, runner.failure());
+  for (const auto& [sink, pause] : pauses_) (*runner)->pause(sink, true);
   if (auto started = (*runner)->start(); !started) return end_with(RunnerEnd::failed, started.failure());
   running_.push_back({share, *std::move(runner), std::nullopt});
+}
+
+void RelayService::pause_as(const std::vector<SinkPause>& pauses) {
+  std::map<std::string, SinkPause> wanted;
+  for (const SinkPause& pause : pauses) wanted.emplace(pause.sink, pause);
+  const std::lock_guard lock(mutex_);
+  const auto tell = [&](const std::string& sink, bool paused) {
+    log::info(paused ? "a sink is paused" : "a sink goes on", {{"sink", sink}});
+    for (Running& each : running_) each.runner->pause(sink, paused);
+  };
+  for (const auto& [sink, pause] : wanted) {
+    if (!pauses_.contains(sink)) tell(sink, true);
+  }
+  for (const auto& [sink, pause] : pauses_) {
+    if (!wanted.contains(sink)) tell(sink, false);
+  }
+  pauses_ = std::move(wanted);
 }
 
 // Runners that have ended.
@@ -285,7 +310,12 @@ FeedView RelayService::view_of(const Feed& feed) const {
   }
   const auto owner = owners_.find(feed.name);
   if (shares.empty()) return stand_by_view(feed, owner == owners_.end() ? "" : owner->second, database_error_);
-  return merged(shares);
+  FeedView view = merged(shares);
+  for (SinkView& sink : view.sinks) {
+    const auto pause = pauses_.find(sink.name);
+    if (pause != pauses_.end()) sink.held_because = to_text(pause->second);
+  }
+  return view;
 }
 
 int RelayService::lanes_owned() const {

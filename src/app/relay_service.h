@@ -1,7 +1,7 @@
 // RelayService: the relay role of the daemon: keeps its lease, runs a runner for each share of a feed that it owns, and
 // takes and gives shares as relays come and go (relay/sharing.h). Beside that the housekeeping.
 //
-// Thread: one owner; view() and pause() from any.
+// Thread: one owner; view() from any.
 #pragma once
 
 #include <condition_variable>
@@ -62,6 +62,7 @@ class RelayService {
   void follow(const Roster& roster);
   void follow_once(const Roster& roster);
   void start_runner(const Share& share);
+  void pause_as(const std::vector<SinkPause>& pauses);
   void reap();
   bool reap_one(Running& running);
   void end_with(RunnerEnd end, Failure failure = {});
@@ -82,6 +83,7 @@ class RelayService {
   std::vector<Running> running_;
   std::string database_error_;                 // why the lease could not be renewed
   std::map<std::string, std::string> owners_;  // by feed: another relay that has a share of it
+  std::map<std::string, SinkPause> pauses_;    // by sink
   bool once_started_ = false;
   bool stopping_ = false;
   std::uint64_t leases_lost_ = 0;

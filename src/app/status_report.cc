@@ -71,6 +71,13 @@ void sink_json(JsonWriter& json, const std::string& name, const SinkLine& line) 
   optional_time(json, "last_delivery",
                 line.live.last_delivery == Time{} ? std::nullopt : std::optional(line.live.last_delivery));
   json.key("held_because").value(live.held_because);
+  json.key("paused");
+  if (const auto& pause = line.stored.pause) {
+    json.begin_object().key("by").value(pause->actor).key("since").value(to_rfc3339(pause->since));
+    json.key("reason").value(pause->reason).end_object();
+  } else {
+    json.null();
+  }
   const LastError error = last_error(line);
   json.key("last_error").value(error.what);
   optional_time(json, "last_error_at", error.at);
@@ -106,6 +113,7 @@ StatusReport make_status_report(StoreStatus store, const std::vector<std::string
 }
 
 LastError last_error(const SinkLine& line) {
+  if (line.stored.pause) return {to_text(*line.stored.pause), {}, {}};
   if (line.alive && !line.live.held_because.empty()) return {"held: " + line.live.held_because, {}, line.relay};
   if (line.alive && !line.live.breaker_reason.empty()) return {line.live.breaker_reason, {}, line.relay};
   LastError said{line.live.last_error, {}, line.relay};

@@ -16,13 +16,10 @@ void complain(std::string_view what, const Failure& failure) {
 
 }  // namespace
 
-Housekeeping::Housekeeping(std::unique_ptr<Store> store, HousekeepingOptions options,
-                           std::function<std::string()> sinks_json,
-                           std::function<void(const std::vector<StoreStatus>&)> on_status)
+Housekeeping::Housekeeping(std::unique_ptr<Store> store, HousekeepingOptions options, Hooks hooks)
     : store_(std::move(store)),
       options_(std::move(options)),
-      sinks_json_(std::move(sinks_json)),
-      on_status_(std::move(on_status)),
+      hooks_(std::move(hooks)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Housekeeping::~Housekeeping() = default;
@@ -35,6 +32,7 @@ void Housekeeping::run(const std::stop_token& stop) {
     const auto now = steady_clock::now();
     if (now >= beat_at) {
       beat(false);
+      read_pauses();
       beat_at = now + options_.heartbeat_every;
     }
     if (now >= look_at) {
@@ -52,9 +50,16 @@ void Housekeeping::run(const std::stop_token& stop) {
 }
 
 bool Housekeeping::beat(bool stopping) {
-  const auto result = store_->heartbeat({options_.relay, sinks_json_(), stopping});
+  const auto result = store_->heartbeat({options_.relay, hooks_.sinks_json(), stopping});
   if (!result) complain("heartbeat failed", result.failure());
   return result.has_value();
+}
+
+// While they cannot be read, what was paused stays so.
+void Housekeeping::read_pauses() {
+  const auto pauses = store_->pauses();
+  if (!pauses) return complain("reading which sinks are paused failed", pauses.failure());
+  hooks_.on_pauses(*pauses);
 }
 
 void Housekeeping::look() {
@@ -67,7 +72,7 @@ void Housekeeping::look() {
     }
     figures.push_back(*std::move(status));
   }
-  on_status_(figures);
+  hooks_.on_status(figures);
 }
 
 void Housekeeping::prune(const std::stop_token& stop) {

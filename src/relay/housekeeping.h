@@ -28,23 +28,26 @@ struct HousekeepingOptions {
 
 class Housekeeping {
  public:
-  // `sinks_json` says what the heartbeat carries; `on_status` hears the figures, one per feed in their order. Both are
-  // called from its thread.
-  Housekeeping(std::unique_ptr<Store> store, HousekeepingOptions options, std::function<std::string()> sinks_json,
-               std::function<void(const std::vector<StoreStatus>&)> on_status);
+  struct Hooks {
+    std::function<std::string()> sinks_json;                         // what the heartbeat carries
+    std::function<void(const std::vector<StoreStatus>&)> on_status;  // the figures, one per feed in their order
+    std::function<void(const std::vector<SinkPause>&)> on_pauses;    // with every heartbeat: which sinks are paused
+  };
+  // The hooks are called from its thread.
+  Housekeeping(std::unique_ptr<Store> store, HousekeepingOptions options, Hooks hooks);
   // Writes a last heartbeat that says "stopping", if the database answers.
   ~Housekeeping();
 
  private:
   void run(const std::stop_token& stop);
   bool beat(bool stopping);
+  void read_pauses();
   void look();
   void prune(const std::stop_token& stop);
 
   std::unique_ptr<Store> store_;
   const HousekeepingOptions options_;
-  std::function<std::string()> sinks_json_;
-  std::function<void(const std::vector<StoreStatus>&)> on_status_;
+  const Hooks hooks_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread thread_;

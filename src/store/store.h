@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"
 #include "model/delivery.h"
 #include "model/lanes.h"
 #include "model/position.h"
@@ -57,6 +58,11 @@ struct SinkPause {
   std::string reason;
   Time since{};
 };
+// "paused by ana@desk since 2026-01-31T09:30:00Z: their maintenance"
+inline std::string to_text(const SinkPause& pause) {
+  return "paused by " + pause.actor + " since " + to_rfc3339(pause.since).substr(0, 19) + "Z" +
+         (pause.reason.empty() ? "" : ": " + pause.reason);
+}
 
 struct SinkStatus {
   ParkedCounts parked;
@@ -107,10 +113,10 @@ class Store {
   // batch is repeated.
   virtual Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) = 0;
 
-  // Up to `max_keys` keys of the sink, within the lanes, whose first waiting delivery is due by the database's clock, each with up to
-  // `run_max` deliveries in ord that may be tried now. A delivery that is not due yet for its not_before only
-  // (Park::not_due) is passed over: it blocks nobody. A dead one that holds its key blocks it. Keys in `except` are
-  // left out (they are in the window).
+  // Up to `max_keys` keys of the sink, within the lanes, whose first waiting delivery is due by the database's clock,
+  // each with up to `run_max` deliveries in ord that may be tried now. A delivery that is not due yet for its
+  // not_before only (Park::not_due) is passed over: it blocks nobody. A dead one that holds its key blocks it. Keys in
+  // `except` are left out (they are in the window).
   virtual Result<std::vector<ParkedRun>> due(const std::string& sink, const Lanes& lanes, std::size_t max_keys,
                                              std::size_t run_max, const std::vector<std::string>& except) = 0;
 
