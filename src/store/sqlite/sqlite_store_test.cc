@@ -376,5 +376,29 @@ TEST(SqliteSchema, AMissingFileIsSaidPlainly) {
   EXPECT_FALSE(std::filesystem::exists(folder.file("none.db-outboxd")));
 }
 
+TEST(SqliteSchema, OlderStateIsBroughtUpToDateAndTheNextVersionIsUsed) {
+  const test::TempDir folder;
+  const std::string file = folder.file("shop.db");
+  ASSERT_TRUE(init_sqlite(file, {}));
+  const auto set_version = [&](const std::string& version) {
+    auto state = db::Sqlite::open(sqlite_state_file(file), db::Sqlite::Mode::write);
+    return state->script("UPDATE outbox_meta SET value = '" + version + "' WHERE name = 'schema_version'");
+  };
+  {
+    auto state = db::Sqlite::open(sqlite_state_file(file), db::Sqlite::Mode::write);
+    ASSERT_TRUE(state->script("DROP INDEX outbox_delivery_dead; DROP TABLE outbox_pause; DROP TABLE outbox_audit"));
+  }
+  ASSERT_TRUE(set_version("1"));
+  ASSERT_TRUE(open_sqlite_state(file, ""));
+  EXPECT_EQ(open_sqlite_state(file, "")->integer("SELECT count(*) FROM outbox_audit").value(), 0);
+  const auto again = init_sqlite(file, {});
+  EXPECT_TRUE(again->applied.empty());
+  EXPECT_EQ(again->version, 2);
+  ASSERT_TRUE(set_version("3"));
+  EXPECT_TRUE(open_sqlite_state(file, "")) << "the next outboxd's, which only adds";
+  ASSERT_TRUE(set_version("4"));
+  EXPECT_FALSE(open_sqlite_state(file, ""));
+}
+
 }  // namespace
 }  // namespace outbox
