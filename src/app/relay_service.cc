@@ -27,6 +27,12 @@ Result<std::unique_ptr<RelayService>> RelayService::start(
     std::function<void(const std::vector<StoreStatus>&)> on_status) {
   std::unique_ptr<RelayService> service(new RelayService(settings, database, relay, once, observer));
   if (auto checked = service->check_sinks(); !checked) return checked.failure();
+  // Before anything is published: what is paused stays paused over a restart.
+  if (const auto pauses = database.make_store()->pauses()) {
+    service->pause_as(*pauses);
+  } else {
+    log::warn("reading which sinks are paused failed: tried again", {{"error", pauses.failure().what}});
+  }
   if (once) {
     service->renew();
     if (service->end_ == RunnerEnd::failed || service->end_ == RunnerEnd::fenced) return service->failure_;
@@ -35,12 +41,6 @@ Result<std::unique_ptr<RelayService>> RelayService::start(
   options.relay = relay;
   options.feeds = service->factory_.feeds();
   options.retention = {settings.retain, settings.retain_dead};
-  // Before anything is published: what is paused stays paused over a restart.
-  if (const auto pauses = database.make_store()->pauses()) {
-    service->pause_as(*pauses);
-  } else {
-    log::warn("reading which sinks are paused failed: tried again", {{"error", pauses.failure().what}});
-  }
   auto sinks_json = [raw = service.get(), reporter = std::make_shared<SinkReporter>(),
                      last_failure = std::move(last_failure)] {
     return to_json(reporter->report(raw->view(), last_failure, steady_clock::now()));
