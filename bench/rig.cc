@@ -36,6 +36,7 @@ Rig read_arguments(int argc, char** argv) {
   }
   rig.postgresql = environment("OUTBOX_POSTGRESQL");
   rig.kafka = environment("OUTBOX_KAFKA");
+  rig.rabbitmq = environment("OUTBOX_RABBITMQ");
   rig.nats = environment("OUTBOX_NATS");
   if (rig.postgresql.empty()) throw std::runtime_error("OUTBOX_POSTGRESQL is not set: start this through bench/run");
   return rig;

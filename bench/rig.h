@@ -13,6 +13,7 @@ struct Rig {
   int rounds = 3;
   std::string postgresql;  // URL of a server where databases may be created
   std::string kafka;       // brokers
+  std::string rabbitmq;    // URL
   std::string nats;        // URL
   std::string folder;      // for files; on a disk, removed at the end
 };

@@ -1,6 +1,7 @@
 // What the RabbitMQ sink makes of every kind of failure, on a real broker.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <map>
@@ -313,6 +314,23 @@ TEST_F(RabbitMqFaults, ABlockedBrokerHoldsNoStop) {
   rabbitmqctl({"set_vm_memory_high_watermark", "absolute", "1GiB"});
 }
 
+TEST_F(RabbitMqFaults, WhatIsNotConfirmedInTimeIsGivenBackAndNotSentTwice) {
+  open({.confirm = 200ms});
+  EXPECT_EQ(send(0).verdict, Verdict::delivered);
+  const pid_t broker = service_pid(Service::rabbitmq);
+  ::kill(broker, SIGSTOP);
+  for (const DeliveryId id : publish_all(1, 30)) expect_busy(log_.wait_for(id), Scope::destination, "no_confirmation");
+  const auto again = publish_all(1, 10);
+  ::kill(broker, SIGCONT);
+  for (int number = 1; number < 30; ++number) {
+    if (number < 10 && log_.wait_for(again[static_cast<std::size_t>(number - 1)]).verdict == Verdict::delivered)
+      continue;
+    while (send(number).verdict != Verdict::delivered) {
+    }
+  }
+  EXPECT_EQ(taken().size(), 30u) << "each once";
+}
+
 TEST_F(RabbitMqFaults, ABrokerThatTakesNoBytesIsGivenUp) {
   open({.write = 500ms});
   EXPECT_EQ(send(0).verdict, Verdict::delivered);
@@ -365,9 +383,9 @@ TEST_F(RabbitMqFaults, AnIdleConnectionIsKept) {
 
 TEST_F(RabbitMqFaults, NothingConfirmedIsLostWhenTheBrokerIsKilled) {
   for (const QueueType type : {QueueType::classic, QueueType::quorum}) {
-    const std::string name = type == QueueType::classic ? "kept-classic" : "kept-quorum";
+    const std::string name = (type == QueueType::classic ? "classic-" : "quorum-") + std::to_string(::getpid());
     declare(name, type);
-    if (type == QueueType::quorum) save_quorum_queues();
+    save_declarations();
     open();
     ASSERT_EQ(send(0, name + "/Placed").verdict, Verdict::delivered);
     const pid_t broker = service_pid(Service::rabbitmq);

@@ -1,5 +1,6 @@
 // The sink conformance suite on a real RabbitMQ, with classic and with quorum queues.
 #include <signal.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -12,10 +13,14 @@
 namespace outbox::test {
 namespace {
 
+std::string unused_name() {
+  static int made = 0;
+  return "conformance-" + std::to_string(::getpid()) + "-" + std::to_string(++made);
+}
+
 class RabbitBench : public SinkBench {
  public:
-  explicit RabbitBench(QueueType type)
-      : url_(*find_service(Service::rabbitmq)), name_("conformance-" + std::to_string(::getpid())) {
+  explicit RabbitBench(QueueType type) : url_(*find_service(Service::rabbitmq)), name_(unused_name()) {
     RabbitClient client(url_);
     client.declare_exchange(name_);
     client.declare_queue(name_, type);
@@ -53,7 +58,7 @@ class RabbitBench : public SinkBench {
   }
   std::string broken_destination() override { return name_ + ".missing/Placed"; }
   bool go_down() override {
-    if (quorum_) save_quorum_queues();
+    save_declarations();
     kill_service(Service::rabbitmq);
     down_ = true;
     return true;

@@ -18,6 +18,8 @@ std::string rabbitmqctl(const std::vector<std::string>& arguments) {
   return tool.standard_output();
 }
 
-void save_quorum_queues() { rabbitmqctl({"eval", "[begin ok = dets:sync(T), T end || T <- dets:all()]."}); }
+void save_declarations() {
+  rabbitmqctl({"eval", "ok = mnesia:sync_log(), [begin ok = dets:sync(T), T end || T <- dets:all()]."});
+}
 
 }  // namespace outbox::test

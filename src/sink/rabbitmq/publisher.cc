@@ -153,6 +153,7 @@ bool Publisher::send_trial(Trial& trial, const std::string& name, Exchange& exch
     }
     if (!connection_ || lost(connection_->mark(trial.channel))) return false;
     trying_ = name;
+    trying_on_ = trial.channel;
     return true;
   }
   return false;

@@ -106,7 +106,8 @@ class Publisher {
   std::unordered_map<std::string, Exchange> exchanges_;
   std::deque<std::string> untried_;    // exchanges with something waiting
   std::optional<std::string> trying_;  // the exchange that is on trial
-  ConfirmLedger ledger_;               // of the common channel
+  Channel trying_on_ = 0;
+  ConfirmLedger ledger_;  // of the common channel
   std::array<Trial, kTrials> trials_;
   bool wants_to_write_ = false;
   bool has_more_to_do_ = false;

@@ -86,13 +86,12 @@ void Publisher::on_trial_passed() {
 // There is one message on the channel, or none: it was given back meanwhile.
 void Publisher::on_trial_failed(Trial& trial, const Event& closed) {
   trial.open = false;
-  for (Held& held : trial.ledger.take_all()) {
-    const std::string exchange = held.address.exchange;
-    blame(held, closed);
-    if (trying_ != exchange) continue;
-    trying_.reset();
-    const auto found = exchanges_.find(exchange);
-    if (found != exchanges_.end() && !found->second.waiting.empty()) untried_.push_front(exchange);
+  std::optional<std::string> tried;
+  if (trying_on_ == trial.channel) tried = std::exchange(trying_, std::nullopt);
+  for (Held& held : trial.ledger.take_all()) blame(held, closed);
+  if (tried) {
+    const auto exchange = exchanges_.find(*tried);
+    if (exchange != exchanges_.end() && !exchange->second.waiting.empty()) untried_.push_front(*tried);
   }
   has_more_to_do_ = true;
 }
