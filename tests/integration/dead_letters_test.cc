@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "integration/daemon_fixture.h"
+#include "support/paths.h"
 
 namespace outbox::test {
 namespace {
