@@ -32,8 +32,8 @@ class MemoryStore final : public Store {
     return {};
   }
 
-  Result<std::vector<ParkedRun>> due(const std::string& sink, const Lanes&, std::size_t max_keys,
-                                     std::size_t run_max, const std::vector<std::string>& except) override {
+  Result<std::vector<ParkedRun>> due(const std::string& sink, const Lanes&, std::size_t max_keys, std::size_t run_max,
+                                     const std::vector<std::string>& except) override {
     const std::lock_guard lock(state_->mutex);
     if (auto fine = state_->check("due"); !fine) return fine.failure();
     std::vector<ParkedRun> runs;

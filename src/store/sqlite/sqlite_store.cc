@@ -47,8 +47,8 @@ class SqliteStore final : public Store {
 
   Result<FeedState> take_over(const Feed& feed, const std::string& relay) override;
   Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) override;
-  Result<std::vector<ParkedRun>> due(const std::string& sink, const Lanes&, std::size_t max_keys,
-                                     std::size_t run_max, const std::vector<std::string>& except) override;
+  Result<std::vector<ParkedRun>> due(const std::string& sink, const Lanes&, std::size_t max_keys, std::size_t run_max,
+                                     const std::vector<std::string>& except) override;
   Result<Parking> parking(const std::string& sink, const Lanes&) override;
   Result<PageFacts> page_facts(const std::string& sink, const std::vector<std::string>& keys,
                                const std::vector<std::string>& message_ids) override;
