@@ -25,7 +25,6 @@ class RabbitBench : public SinkBench {
     client.declare_exchange(name_);
     client.declare_queue(name_, type);
     client.bind(name_, name_, "Placed");
-    quorum_ = type == QueueType::quorum;
   }
   ~RabbitBench() override {
     let_go();
@@ -80,7 +79,6 @@ class RabbitBench : public SinkBench {
  private:
   const std::string url_;
   const std::string name_;
-  bool quorum_ = false;
   bool down_ = false;
   pid_t held_ = 0;
   std::vector<Arrival> arrived_;
