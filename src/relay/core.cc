@@ -198,14 +198,18 @@ void Core::State::tick(Time now) {
 
 void Core::State::lapsed(Time now) {
   now_ = std::max(now_, now);
-  if (lapsed_) return;
+  if (lapsed_ || broken(Variant::lapse_ignored)) return;
   lapsed_ = true;
   for (auto& side : sides_) {
-    if (side->out.in_flight() == 0 || side->reopen_outstanding) continue;
+    if (side->out.in_flight() == 0 || side->reopen_outstanding || broken(Variant::lapse_leaves_client)) continue;
     side->out.client_down = true;
     side->reopen_at = now_;
   }
-  want_restart();
+  // Also where the first take-over is still outstanding: its answer comes too late.
+  if (!broken(Variant::lapse_keeps_share)) {
+    running_ = false;
+    restart_outstanding_ = true;
+  }
   decide();
 }
 

@@ -29,10 +29,10 @@ void Core::State::decide() {
 }
 
 void Core::State::decide_publish() {
-  if (stopping_) return;
+  if (stopping_ || (lapsed_ && broken(Variant::lapse_keeps_share))) return;
   for (std::size_t i = 0; i < sides_.size(); ++i) {
     Side& side = *sides_[i];
-    if (side.paused) continue;
+    if (side.paused && !broken(Variant::pause_ignored)) continue;
     auto batch = side.out.select(now_, [&](Delivery& delivery) { destination_closed(side, delivery); });
     if (broken(Variant::settle_before_confirm)) settle_early(side, batch);
     if (!batch.empty()) commands_.publish.push_back({i, std::move(batch)});
@@ -169,11 +169,16 @@ void Core::State::decide_fetch() {
 void Core::State::decide_reopen() {
   for (std::size_t i = 0; i < sides_.size(); ++i) {
     Side& side = *sides_[i];
-    if (side.reopen_at > now_ || stopping_) continue;
+    if (reopen_at(side) > now_) continue;
     side.reopen_at = kNever;
     side.reopen_outstanding = true;
     commands_.reopen.push_back(i);
   }
+}
+
+// Who stops needs no client any more, but for taking back what it holds.
+Time Core::State::reopen_at(const Side& side) const {
+  return stopping_ && side.out.in_flight() == 0 ? kNever : side.reopen_at;
 }
 
 void Core::State::want_restart() {
@@ -190,6 +195,7 @@ bool Core::State::nothing_to_write() const {
 // Nothing is in flight and nothing is left to write.
 bool Core::State::idle() const {
   const bool quiet =
+      broken(Variant::gives_in_flight) ||
       std::all_of(sides_.begin(), sides_.end(), [](const auto& side) { return side->out.in_flight() == 0; });
   return quiet && (!running_ || nothing_to_write());
 }
@@ -216,9 +222,9 @@ Time Core::State::next_wake() const {
     if (may_ask && page_facts_.empty() && progress_.moved()) at = std::min(at, settle_at_);
   }
   for (const auto& side : sides_) {
-    if (!stopping_) at = std::min(at, side->reopen_at);
+    at = std::min(at, reopen_at(*side));
     if (!running_ || stopping_) continue;
-    at = std::min(at, side->out.next_wake(now_));
+    if (!side->paused) at = std::min(at, side->out.next_wake(now_));
     if (asked_ == Asked::nothing && !sent_failed_ && page_facts_.empty()) at = std::min(at, due_question_at(*side));
   }
   return at;

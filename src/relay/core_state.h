@@ -110,6 +110,7 @@ class Core::State {
   void decide_store();
   void decide_fetch();
   void decide_reopen();
+  Time reopen_at(const Side& side) const;
   void settle_early(Side& side, const std::vector<Publication>& batch);  // a broken variant's
   void release_front();
   std::vector<std::string> keys_not_due(const Side& side) const;

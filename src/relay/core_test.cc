@@ -33,6 +33,7 @@ class CoreTest : public ::testing::Test {
       finished = commands.finished;
       wake_at = commands.wake_at;
       restarts += commands.restart ? 1 : 0;
+      reopens += static_cast<int>(commands.reopen.size());
       for (auto& each : commands.publish) {
         for (auto& publication : each.batch) in_flight.push_back(std::move(publication));
       }
@@ -120,6 +121,7 @@ class CoreTest : public ::testing::Test {
   Time wake_at = kNever;
   bool finished = false;
   int restarts = 0;
+  int reopens = 0;
   int settles = 0;
   int questions = 0;
   std::int64_t seq = 0;
@@ -430,6 +432,136 @@ TEST_F(CoreTest, TheWindowIsBounded) {
   }
   EXPECT_LE(core->view()[0].queued, 500u);
   EXPECT_LE(in_flight.size(), 500u);
+}
+
+TEST_F(CoreTest, ALapseTakesBackWhatTheClientHoldsAndPublishesNothing) {
+  row("a"), row("a");
+  start();
+  row("b");
+  core->lapsed(now);
+  step();
+  EXPECT_EQ(reopens, 1);
+  EXPECT_EQ(restarts, 0) << "without a lease there is nothing to take over";
+  answer(client_dead("reopened", ""));
+  core->reopened(0, {}, now);
+  pass(5s);
+  EXPECT_TRUE(in_flight.empty());
+  EXPECT_TRUE(settled.empty());
+  EXPECT_EQ(core->view()[0].held_because, "the lease has run out");
+}
+
+TEST_F(CoreTest, ALapseWithNothingInFlightLeavesTheClientAlone) {
+  start();
+  core->lapsed(now);
+  step();
+  EXPECT_EQ(reopens, 0);
+}
+
+TEST_F(CoreTest, WhatIsConfirmedAfterALapseIsNotSettled) {
+  row("a");
+  start();
+  core->lapsed(now);
+  step();
+  answer(delivered(""));
+  pass(1s);
+  EXPECT_EQ(settles, 0);
+}
+
+TEST_F(CoreTest, ATakeOverThatIsAnsweredDuringALapseChangesNothing) {
+  start();
+  core->lapsed(now);
+  row("a");
+  core->started({}, now);
+  step();
+  pass(1s);
+  EXPECT_TRUE(in_flight.empty());
+}
+
+TEST_F(CoreTest, TheNextLeaseAsksForATakeOverAndThenItGoesOn) {
+  start();
+  core->lapsed(now);
+  core->lapsed(now);
+  core->leased(now);
+  step();
+  EXPECT_EQ(restarts, 1);
+  row("a");
+  pass(1s);
+  EXPECT_TRUE(in_flight.empty()) << "before it has the share again";
+  core->started({}, now);
+  step();
+  EXPECT_EQ(take_first(), "m-1");
+  core->leased(now);
+  step();
+  EXPECT_EQ(restarts, 1);
+}
+
+TEST_F(CoreTest, ALapseBeforeTheFirstTakeOverIsAnsweredIsMadeUpForToo) {
+  core = std::make_unique<Core>(options, std::make_shared<Router>(routes), 1);
+  core->lapsed(now);
+  core->started({}, now);
+  core->leased(now);
+  step();
+  EXPECT_EQ(restarts, 1);
+}
+
+TEST_F(CoreTest, WhoStopsTakesBackWhatTheClientHoldsAtALapse) {
+  row("a");
+  start();
+  core->stop(now);
+  step();
+  core->lapsed(now);
+  step();
+  EXPECT_EQ(reopens, 1);
+  EXPECT_FALSE(finished);
+  answer(client_dead("reopened", ""));
+  EXPECT_TRUE(finished);
+}
+
+TEST_F(CoreTest, WhoStopsRebuildsADeadClientForWhatHasNotComeBack) {
+  row("a"), row("b");
+  start();
+  core->stop(now);
+  step();
+  answer(client_dead("fatal", ""));
+  EXPECT_EQ(reopens, 1);
+  EXPECT_FALSE(finished);
+  answer(client_dead("fatal", ""));
+  EXPECT_TRUE(finished);
+}
+
+TEST_F(CoreTest, APausedSinkIsNotWokenForWhatWaits) {
+  row("a");
+  start();
+  core->pause(0, true, now);
+  answer(busy(Scope::sink, "brokers_down", ""));
+  pass(1min);
+  EXPECT_GT(wake_at, now);
+}
+
+TEST_F(CoreTest, APausedSinkIsSentNothingAndItsOutcomesCount) {
+  row("a"), row("a");
+  start();
+  core->pause(0, true, now);
+  answer(delivered(""));
+  pass(5s);
+  EXPECT_TRUE(in_flight.empty());
+  EXPECT_EQ(settled.back().position->seq, 1);
+  EXPECT_EQ(core->view()[0].held_because, "paused");
+  core->pause(0, false, now);
+  step();
+  EXPECT_EQ(take_first(), "m-2");
+}
+
+TEST_F(CoreTest, DrainGivesUpAPausedSink) {
+  row("a");
+  start();
+  answer(delivered(""));
+  core->pause(0, true, now);
+  row("a");
+  core->drain(now);
+  pass(1s);
+  EXPECT_TRUE(finished);
+  EXPECT_TRUE(in_flight.empty());
 }
 
 }  // namespace

@@ -60,6 +60,11 @@ Result<void> Runner::start() {
   source_worker_ = std::make_unique<Worker>("source");
   store_worker_ = std::make_unique<Worker>("store");
   publish_view(true);
+  // The answer that brought the lease may have come too late to hold.
+  if (runner_options_.lease) {
+    term_ = runner_options_.lease->term();
+    if (term_ == 0) core_->lapsed(now());
+  }
   take_over();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   return {};
@@ -115,7 +120,6 @@ void Runner::run(const std::stop_token&) {
     for (Event& event : events) handle(event);
     if (events.empty()) core_->tick(now());
     if (now() >= retry_take_over_at_ && !stop_deadline_) {
-      retry_take_over_at_ = kNever;
       take_over();
     }
     Commands commands = core_->take();
@@ -216,7 +220,9 @@ void Runner::on(Completed& event) {
 
 void Runner::on(Reopened& event) { core_->reopened(event.sink, event.result, now()); }
 
+// Only the last one counts: between the lease of an earlier one and this lease another relay may have had the share.
 void Runner::on(TakenOver& event) {
+  if (event.asked != take_overs_) return;
   set_clock(event.state.database_now);
   epoch_ = event.state.epoch;
   if (!reading_) log::info("feed taken over", {{"feed", options_.feed.name}, {"epoch", std::to_string(epoch_)}});
@@ -229,6 +235,7 @@ void Runner::on(TakenOver& event) {
 }
 
 void Runner::on(TakeOverFailed& event) {
+  if (event.asked != take_overs_) return;
   reading_ = false;
   database_error_ = event.failure.what;
   const bool hopeless = event.failure.kind == FailureKind::refused || event.failure.kind == FailureKind::invalid;
@@ -316,22 +323,23 @@ void Runner::settle(SettleBatch batch) {
 }
 
 void Runner::take_over() {
-  store_worker_->post([this] {
+  retry_take_over_at_ = kNever;
+  store_worker_->post([this, asked = ++take_overs_] {
     auto state = parts_.store->take_over(options_.feed, runner_options_.relay);
     if (!state) {
-      events_.push(TakeOverFailed{state.failure()});
+      events_.push(TakeOverFailed{state.failure(), asked});
       return;
     }
-    source_worker_->post([this, taken = std::move(*state)] { open_source(taken); });
+    source_worker_->post([this, taken = std::move(*state), asked] { open_source(taken, asked); });
   });
 }
 
-void Runner::open_source(const FeedState& state) {
+void Runner::open_source(const FeedState& state, std::uint64_t asked) {
   if (auto opened = parts_.source->open(state.start); !opened) {
-    events_.push(TakeOverFailed{opened.failure()});
+    events_.push(TakeOverFailed{opened.failure(), asked});
     return;
   }
-  events_.push(TakenOver{state});
+  events_.push(TakenOver{state, asked});
 }
 
 // The drain time-out is over: what is in flight comes back as unknown, stays unsettled and is sent again next time.

@@ -104,9 +104,11 @@ class Runner {
   };
   struct TakenOver {
     FeedState state;
+    std::uint64_t asked;  // take_overs_ then: a later one makes this answer void
   };
   struct TakeOverFailed {
     Failure failure;
+    std::uint64_t asked;
   };
   struct Pause {
     std::size_t sink;
@@ -134,7 +136,7 @@ class Runner {
   void watch_lease();
   void publish(Commands::Publish& publish);
   void take_over();
-  void open_source(const FeedState& state);
+  void open_source(const FeedState& state, std::uint64_t asked);
   void settle(SettleBatch batch);
   void give_up_in_flight();
   void report_settled(const SettleBatch& batch);
@@ -155,6 +157,7 @@ class Runner {
   Duration clock_offset_{};  // database time minus steady time
   std::uint64_t epoch_ = 0;
   std::uint64_t term_ = 0;  // of the lease, as the feed was taken over
+  std::uint64_t take_overs_ = 0;
   bool ever_started_ = false;
   bool reading_ = false;
   bool draining_ = false;

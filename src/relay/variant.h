@@ -24,6 +24,11 @@ enum class Variant {
   retry_without_backoff,    // a failed message is due at once
   facts_clear_key,          // an answer of the store clears a key that was parked meanwhile
   restart_keeps_memory,     // after the database was lost, the core settles what it remembers
+  lapse_ignored,            // publishes after its lease has run out
+  lapse_leaves_client,      // what the client holds is not taken back when the lease runs out
+  lapse_keeps_share,        // after a lapse it settles and publishes on, without a new take-over
+  gives_in_flight,          // ends, so that its share is given away, while something is in flight
+  pause_ignored,            // publishes to a sink that is paused
 };
 
 #ifdef OUTBOX_VARIANTS
