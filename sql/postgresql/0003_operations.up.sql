@@ -26,4 +26,4 @@ create table outbox_pause (
 );
 
 -- Dead letters in the order in which they are requeued, and how many each owner has.
-create index outbox_delivery_dead on outbox_delivery (sink, ord) include (owner, replays) where state = 'dead';
+create index if not exists outbox_delivery_dead on outbox_delivery (sink, ord) include (owner, replays) where state = 'dead';
