@@ -223,7 +223,7 @@ Time Core::State::next_wake() const {
   }
   for (const auto& side : sides_) {
     at = std::min(at, reopen_at(*side));
-    if (!running_ || stopping_) continue;
+    if (!running_ || stopping_ || (lapsed_ && broken(Variant::lapse_keeps_share))) continue;
     if (!side->paused) at = std::min(at, side->out.next_wake(now_));
     if (asked_ == Asked::nothing && !sent_failed_ && page_facts_.empty()) at = std::min(at, due_question_at(*side));
   }

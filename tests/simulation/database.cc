@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "sim_leases.h"
+
 namespace outbox::sim {
 
 bool Snapshot::sees(std::uint64_t xid) const {
@@ -64,6 +66,7 @@ void Database::add_message(Transaction& transaction, const std::string& type, co
   m.type = type;
   m.aggregate = aggregate;
   m.key = make_key(type, aggregate);
+  m.lane = lane_of(m.key);
   m.n = ++counters_[m.key];
   m.seq = next_seq_++;
   m.xid = transaction.xid;

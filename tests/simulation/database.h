@@ -27,6 +27,7 @@ struct Message {
   std::string type;
   std::string aggregate;
   std::string key;
+  int lane = 0;
   int n = 0;  // place among the messages of its key, counted under the aggregate's lock
   std::int64_t seq = 0;
   std::uint64_t xid = 0;

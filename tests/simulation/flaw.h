@@ -6,11 +6,12 @@ namespace outbox::sim {
 
 enum class Flaw {
   none,
-  window_taken_anew,    // a restart inside a window takes its second snapshot anew
-  no_tombstones,        // a handled parked delivery leaves nothing behind
-  stale_owner_settles,  // the epoch is not checked
-  parks_twice,          // parking a message again gives it a second row
-  update_revives,       // a repeated settle brings back what was discarded meanwhile
+  window_taken_anew,     // a restart inside a window takes its second snapshot anew
+  no_tombstones,         // a handled parked delivery leaves nothing behind
+  stale_owner_settles,   // the epoch is not checked
+  takes_what_is_leased,  // a share is taken over while its owner's lease is valid
+  parks_twice,           // parking a message again gives it a second row
+  update_revives,        // a repeated settle brings back what was discarded meanwhile
 };
 
 inline Flaw g_flaw = Flaw::none;

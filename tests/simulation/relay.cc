@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "process.h"
+
 namespace outbox::sim {
 
 namespace {
@@ -32,27 +34,66 @@ std::string describe(const SettleBatch& batch) {
 
 }  // namespace
 
-Relay::Relay(World world, int number)
+Relay::Relay(World world, Process& process, Lanes lanes, int number)
     : world_(world),
+      process_(process),
+      feed_([&] {
+        Feed feed = world.scenario.options.feed;
+        feed.lanes = lanes;
+        return feed;
+      }()),
       number_(number),
-      name_(fmt::format("R{}", number)),
-      source_(world.scenario, world.database, world.loop, world.dice) {
+      name_(lanes.all() ? process.name() : process.name() + "/" + to_string(lanes)),
+      source_(world.scenario, world.database, world.loop, world.dice, lanes) {
   const SimSink::World sinks{world.scenario, world.faults, world.loop, world.dice, world.witness, world.trace};
   for (std::size_t i = 0; i < world.scenario.sinks.size(); ++i) {
     listeners_.push_back(std::make_unique<Listener>(*this, i));
     clients_.push_back(std::make_unique<SimSink>(sinks, *world.far_ends[i], i));
     (void)clients_.back()->open(*listeners_.back());
   }
+  clock_offset_ = world.loop.now() - process.local_now() + world.dice.between(Duration(-2s), Duration(2s));
+  CoreOptions options = world.scenario.options;
+  options.feed = feed_;
+  core_ = std::make_unique<Core>(options, std::make_shared<Router>(world.scenario.routes), world.dice.next());
 }
 
+Time Relay::now() const { return process_.local_now() + clock_offset_; }
+
 void Relay::event(std::function<void()> event) {
-  if (!alive_ || finished_) return;
-  if (paused_until_ > world_.loop.now()) {
-    world_.loop.at(paused_until_, [this, event = std::move(event)]() mutable { this->event(std::move(event)); });
+  if (!process_.running() || finished_) return;
+  if (world_.loop.now() < process_.awake_at()) {
+    world_.loop.at(process_.awake_at(), [this, event = std::move(event)]() mutable { this->event(std::move(event)); });
     return;
   }
+  watch_lease();
   event();
   carry_out();
+}
+
+void Relay::watch_lease() {
+  const std::uint64_t term = process_.term();
+  if (term == term_) return;
+  if (term_ != 0) {
+    world_.trace("{}      its lease has run out, with {} in flight", name_, in_flight());
+    restarting_ = true;
+    core_->lapsed(now());
+    for (const auto& client : clients_) client->lapsed();
+  }
+  term_ = term;
+  if (term_ == 0) return;
+  world_.trace("{}      has a lease, term {}", name_, term_);
+  core_->leased(now());
+}
+
+void Relay::look_at_lease() {
+  event([this] { core_->tick(now()); });
+}
+
+// Where the process is stopped before a call left it, that goes out on waking.
+void Relay::run_effect(std::function<void()> effect) {
+  if (!process_.calls_are_held()) return effect();
+  world_.loop.at(process_.stopped_until(),
+                 [this, effect = std::move(effect)]() mutable { run_effect(std::move(effect)); });
 }
 
 void Relay::call(Time& thread_free, std::function<void()> effect, Answer answer) {
@@ -66,73 +107,109 @@ void Relay::call(Time& thread_free, std::function<void()> effect, Answer answer)
   if (dice.chance(faults.call_hangs)) when += dice.between(Duration(500ms), Duration(3s));
   thread_free = when + dice.between(Duration(10), delay);
   auto result = std::make_shared<Result<void>>();
-  world_.loop.at(when, [this, result, fails, in_doubt, failure, effect = std::move(effect)] {
-    if (world_.store_down) {
-      *result = away();
-      return;
-    }
-    if (fails || in_doubt) *result = failure;
-    // A call on its way when its process dies may arrive or not.
-    const bool arrives = alive_ || world_.dice.chance(0.5);
-    if (arrives && !fails) effect();
+  world_.loop.at(when, [this, result, fails, in_doubt, failure, effect = std::move(effect)]() mutable {
+    run_effect([this, result, fails, in_doubt, failure, effect = std::move(effect)] {
+      if (world_.store_down) {
+        *result = away();
+        return;
+      }
+      if (fails || in_doubt) *result = failure;
+      // A call on its way when its process dies may arrive or not.
+      const bool arrives = process_.alive() || world_.dice.chance(0.5);
+      if (arrives && !fails) effect();
+    });
   });
   world_.loop.at(thread_free,
                  [this, result, answer = std::move(answer)] { event([result, answer] { answer(*result); }); });
 }
 
-void Relay::start() { take_over(); }
+void Relay::start() {
+  term_ = process_.term();
+  if (term_ == 0) core_->lapsed(now());
+  for (std::size_t sink = 0; sink < clients_.size(); ++sink) {
+    if (process_.paused(sink)) core_->pause(sink, true, now());
+  }
+  take_over();
+}
 
 void Relay::take_over() {
-  auto state = std::make_shared<FeedState>();
+  auto state = std::make_shared<Result<FeedState>>(FeedState{});
   call(
-      store_free_, [this, state] { *state = *world_.store.take_over(world_.scenario.options.feed, name_); },
-      [this, state](const Result<void>& result) {
+      store_free_, [this, state] { *state = world_.store.take_over(feed_, process_.name()); },
+      [this, state, asked = ++take_overs_](const Result<void>& result) {
+        if (asked != take_overs_ || !result) core_->tick(now());
+        if (asked != take_overs_) return;
         if (!result) return take_over();
-        open_source(*state);
+        if (!*state) {
+          world_.trace("{}      cannot take over: {}", name_, state->failure().what);
+          return end(true);
+        }
+        open_source(**state, asked);
       });
 }
 
-void Relay::open_source(const FeedState& state) {
+void Relay::open_source(const FeedState& state, std::uint64_t asked) {
   call(
       source_free_, [this, state] { (void)source_.open(state.start); },
-      [this, state](const Result<void>& result) {
+      [this, state, asked](const Result<void>& result) {
+        if (asked != take_overs_ || !result) core_->tick(now());
+        if (asked != take_overs_) return;
         if (!result) return take_over();
-        epoch_ = state.epoch;
-        in_doubt_.clear();
-        ++life_;
-        for (const auto& client : clients_) client->begin_life(life());
-        if (!core_) {
-          auto router = std::make_shared<Router>(world_.scenario.routes);
-          core_ = std::make_unique<Core>(world_.scenario.options, router, world_.dice.next());
-        }
-        world_.trace("{}      starts, epoch {}", name_, epoch_);
-        core_->started(state, world_.loop.now());
+        taken_over(state);
       });
+}
+
+void Relay::taken_over(const FeedState& state) {
+  epoch_ = state.epoch;
+  clock_offset_ = state.database_now - process_.local_now();
+  in_doubt_.clear();
+  restarting_ = false;
+  ++life_;
+  for (const auto& client : clients_) client->begin_life(life());
+  world_.trace("{}      begins, epoch {}", name_, epoch_);
+  core_->started(state, now());
+}
+
+bool Relay::stale() const {
+  const auto* row = world_.leases.find(feed_.lanes);
+  return row == nullptr || row->owner != process_.name() || row->epoch != epoch_;
 }
 
 void Relay::crash() {
-  world_.trace("{}      CRASHES with {} in flight", name_, in_flight());
-  alive_ = false;
   core_.reset();
   for (const auto& client : clients_) client->crash();
 }
 
-void Relay::pause(Duration duration) {
-  world_.trace("{}      is paused for {} ms", name_, duration.count() / 1000);
-  paused_until_ = std::max(paused_until_, world_.loop.now() + duration);
+void Relay::stopped() {
+  for (const auto& client : clients_) client->stopped_until(process_.stopped_until());
+}
+
+void Relay::pause(std::size_t sink, bool paused) {
+  event([this, sink, paused] {
+    world_.trace("{}      {} {}", name_, paused ? "pauses" : "resumes", world_.scenario.sinks[sink].name);
+    core_->pause(sink, paused, now());
+  });
+}
+
+// Its clients are closed: what they still hold is given up.
+void Relay::end(bool fenced) {
+  if (std::exchange(finished_, true)) return;
+  fenced_ = fenced_ || fenced;
+  for (const auto& client : clients_) client->crash();
+  process_.relay_ended();
 }
 
 void Relay::stop() {
   event([this] {
     world_.trace("{}      is told to stop", name_);
-    core_->stop(world_.loop.now());
+    core_->stop(now());
   });
 }
 
 void Relay::drain() {
   event([this] {
     world_.trace("{}      is told to drain", name_);
-    core_->drain(world_.loop.now());
+    core_->drain(now());
   });
 }
 
@@ -164,11 +241,11 @@ std::string Relay::state() const {
 }
 
 void Relay::completed(std::size_t sink, std::vector<Completion> completions) {
-  event([this, sink, completions = std::move(completions)] { core_->completed(sink, completions, world_.loop.now()); });
+  event([this, sink, completions = std::move(completions)] { core_->completed(sink, completions, now()); });
 }
 
 void Relay::carry_out() {
-  if (!core_) return;
+  if (!core_ || finished_) return;
   Commands commands = core_->take();
   if (core_->fenced() && !fenced_) world_.trace("{}      knows that it is fenced", name_);
   fenced_ = core_->fenced();
@@ -184,18 +261,17 @@ void Relay::carry_out() {
   if (commands.restart) restart();
   if (commands.finished) {
     world_.trace("{}      finished", name_);
-    finished_ = true;
-    if (settling_ || (!fenced_ && in_flight() > 0)) {
+    if (!fenced_ && ((settling_ && !restarting_) || in_flight() > 0)) {
       world_.witness.broken("{} finished with work outstanding", name_);
     }
-    return;
+    return end(false);
   }
-  if (getenv("W")) world_.trace("{} wake {}", name_, commands.wake_at.time_since_epoch().count());
   wake(commands.wake_at);
 }
 
 void Relay::restart() {
-  world_.trace("{}      lost the database and starts over", name_);
+  world_.trace("{}      takes over anew", name_);
+  restarting_ = true;
   take_over();
 }
 
@@ -203,7 +279,9 @@ void Relay::publish(const Commands::Publish& publish) {
   for (const auto& each : publish.batch) {
     world_.trace("{}      publish {} to {} {} (attempt {})", name_, each.record->id,
                  world_.scenario.sinks[publish.sink].name, each.destination, each.attempt);
-    world_.witness.published({life(), stale(), fenced_}, publish.sink, each);
+    world_.witness.published({life(), stale(), fenced_, !world_.leases.valid(process_.name()),
+                              process_.paused(publish.sink), world_.loop.now() - now()},
+                             publish.sink, each);
   }
   clients_[publish.sink]->publish(publish.batch);
 }
@@ -221,7 +299,7 @@ void Relay::fetch(const Commands::Fetch& fetch) {
           *page = {};
           // A table with marks is simply read on; only positions need a take-over first.
           if (world_.scenario.mode == Mode::mark) (void)source_.open({});
-          return core_->fetched(result.failure(), world_.loop.now());
+          return core_->fetched(result.failure(), now());
         }
         if (world_.trace.on() && !page->records.empty()) {
           std::string ids;
@@ -230,7 +308,7 @@ void Relay::fetch(const Commands::Fetch& fetch) {
                        page->window_done ? ", the last of the window" : "");
         }
         check_memory();
-        core_->fetched(std::move(*page), world_.loop.now());
+        core_->fetched(std::move(*page), now());
       });
 }
 
@@ -253,15 +331,15 @@ void Relay::settle(SettleBatch batch) {
     world_.witness.broken("{} changed a settle that may have been written: it was{}, it is{}", name_, in_doubt_, text);
   }
   // A repeat says what was true before; and who has just woken has not heard all that was reported meanwhile.
-  const bool behind = !in_doubt_.empty() || world_.loop.now() == paused_until_;
+  const bool behind = !in_doubt_.empty() || world_.loop.now() == process_.awake_at();
   const std::uint64_t step = behind ? 0 : world_.loop.step();
   auto held = std::make_shared<SettleBatch>(std::move(batch));
   auto settled = std::make_shared<Result<void>>();
   call(
       store_free_,
-      [this, held, settled, life = life(), step] {
+      [this, held, settled, life = life(), step, epoch = epoch_] {
         world_.witness.writing(life, step);
-        *settled = world_.store.settle(world_.scenario.options.feed, epoch_, *held);
+        *settled = world_.store.settle(feed_, epoch, *held);
       },
       [this, held, settled, text](const Result<void>& result) {
         settling_ = false;
@@ -269,7 +347,7 @@ void Relay::settle(SettleBatch batch) {
         *held = {};
         if (!result) *settled = result;
         world_.trace("{}      settle {}", name_, *settled ? "confirmed" : settled->failure().what);
-        core_->settled(*settled, world_.loop.now());
+        core_->settled(*settled, now());
       });
 }
 
@@ -288,8 +366,8 @@ void Relay::facts(const Commands::Facts& facts) {
         for (const auto& key : found->waiting_keys) text += " " + key;
         for (const auto& id : found->known_messages) text += " " + id;
         world_.trace("{}      facts{}", name_, result ? text : " failed");
-        if (!result) return core_->facts(result.failure(), world_.loop.now());
-        core_->facts(std::move(*found), world_.loop.now());
+        if (!result) return core_->facts(result.failure(), now());
+        core_->facts(std::move(*found), now());
       });
 }
 
@@ -301,42 +379,44 @@ void Relay::due(const Commands::Due& due) {
   call(
       store_free_,
       [this, due, sink, runs, parking] {
-        *runs = *world_.store.due(sink, {}, due.max_keys, due.run_max, due.except);
-        *parking = *world_.store.parking(sink, {});
+        *runs = *world_.store.due(sink, feed_.lanes, due.max_keys, due.run_max, due.except);
+        *parking = *world_.store.parking(sink, feed_.lanes);
       },
       [this, sink, runs, parking](const Result<void>& result) {
         asking_due_ = false;
-        if (!result) return core_->due(result.failure(), result.failure(), world_.loop.now());
+        if (!result) return core_->due(result.failure(), result.failure(), now());
         for (const auto& run : *runs) {
           std::string ids;
           for (const auto& each : run.deliveries) ids += " " + each.record->id;
           world_.trace("{}      due at {}:{}{}", name_, sink, ids, run.more ? " and more" : "");
         }
-        core_->due(std::move(*runs), *parking, world_.loop.now());
+        core_->due(std::move(*runs), *parking, now());
       });
 }
 
 void Relay::reopen(std::size_t sink) {
-  world_.loop.after(world_.dice.between(Duration(0), Duration(20ms)), [this, sink] {
+  // At a lapse there and then: what the client holds is not to go out any more.
+  const Duration takes = term_ == 0 ? Duration(0) : world_.dice.between(Duration(0), Duration(20ms));
+  world_.loop.after(takes, [this, sink] {
     event([this, sink] {
       world_.trace("{}      reopens the client of {}", name_, world_.scenario.sinks[sink].name);
       (void)clients_[sink]->reopen();
-      core_->reopened(sink, {}, world_.loop.now());
+      core_->reopened(sink, {}, now());
     });
   });
 }
 
 void Relay::wake(Time at) {
-  if (at == wake_at_ && at > world_.loop.now()) return;
+  if (at == wake_at_ && at > now()) return;
   wake_at_ = at;
   const auto order = ++wake_order_;
   if (at == kNever) return;
-  world_.loop.at(std::max(at, world_.loop.now() + Duration(1)), [this, order] {
+  world_.loop.at(std::max(world_.loop.now() + (at - now()), world_.loop.now() + Duration(1)), [this, order] {
     if (order != wake_order_) return;
     wake_at_ = kNever;
     event([this] {
       if (++idle_ticks_ > kIdleTicksMax) world_.witness.broken("{} wakes again and again for nothing", name_);
-      core_->tick(world_.loop.now());
+      core_->tick(now());
     });
   });
 }

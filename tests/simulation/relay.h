@@ -1,6 +1,6 @@
-// Relay: one simulated relay process: a Core with its source, clients and threads' worth of outstanding calls. It does
-// in virtual time what relay/runner does with threads: carries the core's commands out and reports what came of them.
-// It can be paused (SIGSTOP), crash at any moment, or be overtaken by another relay without noticing.
+// Relay: serves one share of the feed for one simulated process: a Core with its source, clients and threads' worth of
+// outstanding calls. It does in virtual time what relay/runner does with threads: carries the core's commands out,
+// reports what came of them, and watches the lease.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,8 @@
 
 namespace outbox::sim {
 
+class Process;
+
 class Relay {
  public:
   struct World {
@@ -27,22 +29,27 @@ class Relay {
     Trace& trace;
     Database& database;
     SimStore& store;
+    SimLeases& leases;
     std::vector<std::unique_ptr<FarEnd>>& far_ends;
   };
-  Relay(World world, int number);
+  Relay(World world, Process& process, Lanes lanes, int number);
 
-  // Takes the feed over, however often it has to try, and begins.
+  // Takes the share over, however often it has to try, and begins; ends if another relay owns it.
   void start();
   void crash();
-  void pause(Duration duration);
+  void stopped();
+  void pause(std::size_t sink, bool paused);
+  void look_at_lease();
   void kill_client(std::size_t sink) { clients_[sink]->die(); }
   void stop();
   void drain();
 
-  bool alive() const { return alive_; }
-  bool started() const { return core_ != nullptr; }
+  bool started() const { return life_ > 0; }
   bool finished() const { return finished_; }
-  bool stale() const { return epoch_ != world_.store.epoch(); }
+  bool fenced() const { return fenced_; }
+  const Lanes& lanes() const { return feed_.lanes; }
+  // The share is not its own (any more).
+  bool stale() const;
   std::size_t in_flight() const;
   // Names the core's memory: what an earlier one was told does not count.
   int life() const { return number_ * 1000 + life_; }
@@ -60,11 +67,16 @@ class Relay {
 
   // Runs `event` when the process is awake, then carries out what the core asks for. Nothing if it has crashed.
   void event(std::function<void()> event);
+  void watch_lease();
+  Time now() const;
   // A call to the database: `effect` there, `answer(result)` here, and every way in which that goes wrong.
   using Answer = std::function<void(const Result<void>& result)>;
+  void run_effect(std::function<void()> effect);
   void call(Time& thread_free, std::function<void()> effect, Answer answer);
   void take_over();
-  void open_source(const FeedState& state);
+  void open_source(const FeedState& state, std::uint64_t asked);
+  void taken_over(const FeedState& state);
+  void end(bool fenced);
   void completed(std::size_t sink, std::vector<Completion> completions);
 
   void carry_out();
@@ -79,14 +91,17 @@ class Relay {
   void check_memory();
 
   World world_;
+  Process& process_;
+  const Feed feed_;
   int number_;
   std::string name_;
-  bool alive_ = true;
   bool finished_ = false;
   bool fenced_ = false;
   std::uint64_t epoch_ = 0;
-  Time paused_until_{};
-  Time store_free_{};  // when the store's thread is done with what it does now
+  std::uint64_t term_ = 0;
+  std::uint64_t take_overs_ = 0;
+  Duration clock_offset_{};  // of the database's clock, as of the last take-over, to the process's own
+  Time store_free_{};        // when the store's thread is done with what it does now
   Time source_free_{};
   Time wake_at_ = kNever;
   std::uint64_t wake_order_ = 0;
@@ -94,6 +109,7 @@ class Relay {
   int life_ = 0;  // of the core's memory: a restart begins another
   bool fetching_ = false;
   bool settling_ = false;
+  bool restarting_ = false;  // what is outstanding is void
   bool asking_facts_ = false;
   bool asking_due_ = false;
   std::string in_doubt_;  // the batch that has to be repeated unchanged

@@ -34,7 +34,7 @@ void draw_sinks(Scenario& s, Dice& dice) {
     sink.capabilities.payload_max = plan.payload_max;
     sink.retry = {dice.between(Duration(20ms), Duration(200ms)), Duration(1s), dice.between(2, 6)};
     sink.breaker = {dice.between(1, 5), dice.between(Duration(50ms), Duration(500ms)), Duration(2s)};
-    sink.parked_max = static_cast<std::size_t>(dice.chance(0.2) ? dice.between(2, 10) : kNoCap);
+    sink.parked_max = static_cast<std::size_t>(dice.chance(0.25) ? dice.between(2, 10) : kNoCap);
     s.options.sinks.push_back(sink);
     s.options.feed.sinks.push_back(plan.name);
   }
@@ -102,6 +102,15 @@ void draw_sizes(Scenario& s, Dice& dice) {
 
 int few(Dice& dice, double chance, int most) { return dice.chance(chance) ? dice.between(1, most) : 0; }
 
+void draw_relays(Scenario& s, Dice& dice) {
+  s.lease = dice.between(Duration(400ms), Duration(2s));
+  if (capped(s) && dice.chance(0.7)) return;  // what is parked is counted by share
+  s.processes = dice.chance(0.4) ? dice.between(2, 3) : 1;
+  s.events.joins = few(dice, 0.4, 3);
+  s.events.leaves = few(dice, 0.3, 3);
+  s.events.sink_pauses = few(dice, 0.2, 2);
+}
+
 void draw_faults(Scenario& s, Dice& dice) {
   if (dice.chance(0.12)) return;  // a calm run: not one duplicate is allowed
   const double scale = dice.between(0, 10) / 10.0;
@@ -112,10 +121,12 @@ void draw_faults(Scenario& s, Dice& dice) {
   f.message_fails = dice.chance(0.6) ? 0.15 * scale : 0;
   f.confirmation_lost = dice.chance(0.4) ? 0.08 * scale : 0;
   f.client_dies = dice.chance(0.4) ? 0.03 * scale : 0;
+  f.renewal_fails = dice.chance(0.3) ? 0.2 * scale : 0;
+  f.renewal_in_doubt = dice.chance(0.3) ? 0.2 * scale : 0;
+  f.renewal_late = dice.chance(0.3) ? 0.2 * scale : 0;
   auto& e = s.events;
   e.crashes = few(dice, 0.6, 4);
-  e.take_overs = few(dice, 0.4, 2);
-  e.pauses = few(dice, 0.3, 2);
+  e.stops = few(dice, 0.6, 4);
   e.sink_outages = few(dice, 0.3, 2);
   e.destination_outages = few(dice, 0.4, 3);
   if (capped(s)) e.destination_outages = dice.between(1, 4);
@@ -134,6 +145,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_sinks(s, dice);
   draw_routes(s, dice);
   draw_sizes(s, dice);
+  draw_relays(s, dice);
   draw_faults(s, dice);
   s.events.retentions = few(dice, 0.5, 4);
   s.ends_with_drain = dice.chance(0.5);
@@ -161,10 +173,12 @@ std::string Scenario::summary() const {
                         route.retry ? fmt::format(", {} attempts", route.retry->attempts) : "");
   }
   return text + fmt::format(
-                    "\n  {} crashes, {} take-overs, {} pauses, {}+{} outages of sink and destinations, {} of the "
-                    "store, {} operator actions",
-                    events.crashes, events.take_overs, events.pauses, events.sink_outages, events.destination_outages,
-                    events.store_outages, events.operator_actions);
+                    "\n  {} relays, lease {} ms · {} crashes, {} joins, {} leaves, {} stops, {} pauses of a sink, "
+                    "{}+{} outages "
+                    "of sink and destinations, {} of the store, {} operator actions",
+                    processes, lease.count() / 1000, events.crashes, events.joins, events.leaves, events.stops,
+                    events.sink_pauses, events.sink_outages, events.destination_outages, events.store_outages,
+                    events.operator_actions);
 }
 
 }  // namespace outbox::sim

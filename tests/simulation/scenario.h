@@ -39,13 +39,18 @@ struct Faults {
   double message_fails = 0;      // a message's try: 5xx or busy, once or twice per message
   double confirmation_lost = 0;  // arrived, reported as unknown
   double client_dies = 0;        // per publication
+  double renewal_fails = 0;      // of a lease, before it took effect
+  double renewal_in_doubt = 0;   // ... after it took effect
+  double renewal_late = 0;       // takes up to two seconds
 };
 
 // How many of each happen during the chaos phase.
 struct Events {
   int crashes = 0;
-  int take_overs = 0;
-  int pauses = 0;
+  int joins = 0;
+  int leaves = 0;
+  int stops = 0;  // SIGSTOP, often beyond the lease
+  int sink_pauses = 0;
   int sink_outages = 0;
   int destination_outages = 0;
   int store_outages = 0;
@@ -74,6 +79,8 @@ struct Scenario {
   double too_large = 0.01;   // per message
 
   Duration chaos{10s};
+  Duration lease{2s};
+  int processes = 1;         // at the start
   Duration delay_max{20ms};  // of a call, a confirmation
   Faults faults;
   Events events;

@@ -63,6 +63,14 @@ bool SimSink::blocked(const State& state, DeliveryId id, const std::string& key)
 void SimSink::receive(const std::shared_ptr<State>& state, DeliveryId id) {
   const auto found = state->flights.find(id);
   if (found == state->flights.end() || state->dead) return;
+  if (asleep() && id > on_wire_) {
+    world_.loop.at(stopped_until_, [this, state, id] { receive(state, id); });
+    return;
+  }
+  if (world_.loop.now() > found->second.lapsed_at) {
+    world_.witness.broken("the client hands {} on although its relay knows that its lease has run out",
+                          found->second.publication.record->id);
+  }
   Flight& flight = found->second;
   // Behind a failure of its key it never leaves: it comes back with that one.
   if (blocked(*state, id, flight.publication.record->key)) return;
@@ -71,7 +79,13 @@ void SimSink::receive(const std::shared_ptr<State>& state, DeliveryId id) {
   const Answer answer = far_end_.receive(flight.publication, world_.faults);
   const bool fine = answer.outcome.verdict == Verdict::delivered;
   flight.failing = !fine && (fragile() || answer.outcome.verdict != Verdict::rejected);
-  if (flight.failing && fragile() && !alone) return die();
+  if (flight.failing && fragile() && !alone) {
+    if (!asleep()) return die();
+    world_.loop.at(stopped_until_, [this, state] {
+      if (state == state_) die();
+    });
+    return;
+  }
   world_.loop.after(answer.late + world_.dice.between(Duration(0), world_.scenario.delay_max),
                     [this, state, id, outcome = answer.outcome] { report(state, id, outcome); });
 }
@@ -79,6 +93,10 @@ void SimSink::receive(const std::shared_ptr<State>& state, DeliveryId id) {
 void SimSink::report(const std::shared_ptr<State>& state, DeliveryId id, const Outcome& outcome) {
   const auto found = state->flights.find(id);
   if (found == state->flights.end() || state->dead) return;
+  if (asleep()) {
+    world_.loop.at(stopped_until_, [this, state, id, outcome] { report(state, id, outcome); });
+    return;
+  }
   std::vector<std::pair<DeliveryId, Outcome>> outcomes{{id, outcome}};
   if (found->second.failing && pipelines()) {
     const std::string key = found->second.publication.record->key;
@@ -152,6 +170,19 @@ Result<void> SimSink::reopen() {
 std::size_t SimSink::strays() const {
   return static_cast<std::size_t>(std::count_if(state_->flights.begin(), state_->flights.end(),
                                                 [&](const auto& each) { return each.second.life != life_; }));
+}
+
+void SimSink::stopped_until(Time until) {
+  if (!asleep()) {
+    const auto count = static_cast<int>(state_->flights.size());
+    const int sent = world_.dice.between(0, count);
+    on_wire_ = sent == 0 ? 0 : std::next(state_->flights.begin(), sent - 1)->first;
+  }
+  stopped_until_ = until;
+}
+
+void SimSink::lapsed() {
+  for (auto& [id, flight] : state_->flights) flight.lapsed_at = world_.loop.now();
 }
 
 void SimSink::crash() {

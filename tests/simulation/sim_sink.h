@@ -70,6 +70,10 @@ class SimSink final : public Sink {
   std::size_t strays() const;
   // The relay's process is gone: what is on the wire may still arrive.
   void crash();
+  // The relay's process is stopped: what is on the wire may still arrive, the rest goes out at `until`.
+  void stopped_until(Time until);
+  // The relay has taken note that its lease has run out, and is to take back what the client holds at once.
+  void lapsed();
   bool idle() const { return state_->flights.empty(); }
   // Between the first outcome client_dead and reopen().
   bool dead() const { return state_->dead; }
@@ -81,6 +85,7 @@ class SimSink final : public Sink {
     int life = 0;
     bool received = false;  // the far end has judged it
     bool failing = false;   // and it will come back
+    Time lapsed_at = kNever;
   };
   struct State {
     std::map<DeliveryId, Flight> flights;  // in order of publication
@@ -89,6 +94,7 @@ class SimSink final : public Sink {
     bool dead = false;
   };
 
+  bool asleep() const { return stopped_until_ > world_.loop.now(); }
   bool refuse(const Publication& publication);
   void receive(const std::shared_ptr<State>& state, DeliveryId id);
   void report(const std::shared_ptr<State>& state, DeliveryId id, const Outcome& outcome);
@@ -102,6 +108,8 @@ class SimSink final : public Sink {
   FarEnd& far_end_;
   std::size_t sink_;
   int life_ = 0;
+  Time stopped_until_{};
+  DeliveryId on_wire_ = 0;  // while asleep: up to this one
   CompletionListener* listener_ = nullptr;
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };

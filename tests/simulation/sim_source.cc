@@ -4,11 +4,16 @@
 
 #include "flaw.h"
 #include "record.h"
+#include "sim_leases.h"
 
 namespace outbox::sim {
 
-SimSource::SimSource(const Scenario& scenario, Database& database, Loop& loop, Dice& dice)
-    : scenario_(scenario), database_(database), loop_(loop), dice_(dice) {}
+SimSource::SimSource(const Scenario& scenario, Database& database, Loop& loop, Dice& dice, Lanes lanes)
+    : scenario_(scenario), database_(database), loop_(loop), dice_(dice), lanes_(lanes) {}
+
+bool SimSource::concerns(const Message& message) const {
+  return message.committed && !message.removed && holds(lanes_, message.lane);
+}
 
 Result<void> SimSource::open(const Position& start) {
   Position from = start;
@@ -48,7 +53,7 @@ std::vector<const Message*> SimSource::rows_of_window() const {
   const auto& to = database_.parse(window_.window().to);
   std::vector<const Message*> rows;
   for (const auto& message : database_.messages()) {
-    if (message.committed && !message.removed && !from.sees(message.xid) && to.sees(message.xid)) {
+    if (concerns(message) && !from.sees(message.xid) && to.sees(message.xid)) {
       rows.push_back(&message);
     }
   }
@@ -95,7 +100,7 @@ void SimSource::fetch_window(Page& page, std::size_t max_records, std::size_t ma
 void SimSource::fetch_cursor(Page& page, std::size_t max_records, std::size_t max_bytes) {
   std::size_t bytes = 0;
   for (const auto& message : database_.messages()) {
-    if (!message.committed || message.removed || message.seq <= cursor_) continue;
+    if (!concerns(message) || message.seq <= cursor_) continue;
     if (page.records.size() == max_records || (!page.records.empty() && bytes >= max_bytes)) {
       page.full = true;
       break;
@@ -110,7 +115,7 @@ void SimSource::fetch_sweep(Page& page, std::size_t max_records, std::size_t max
   if (dice_.chance(0.1)) swept_.clear();
   std::size_t bytes = 0;
   for (const auto& message : database_.messages()) {
-    if (!message.committed || message.removed || message.marked || swept_.contains(message.index)) continue;
+    if (!concerns(message) || message.marked || swept_.contains(message.index)) continue;
     if (page.records.size() == max_records || (!page.records.empty() && bytes >= max_bytes)) {
       page.full = true;
       break;

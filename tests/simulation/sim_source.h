@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "database.h"
+#include "model/lanes.h"
 #include "source/poll/snapshot_window.h"
 #include "source/source.h"
 
@@ -21,7 +22,7 @@ struct Held {
 
 class SimSource final : public Source {
  public:
-  SimSource(const Scenario& scenario, Database& database, Loop& loop, Dice& dice);
+  SimSource(const Scenario& scenario, Database& database, Loop& loop, Dice& dice, Lanes lanes);
 
   Result<void> open(const Position& start) override;
   Result<Page> fetch(std::size_t max_records, std::size_t max_bytes) override;
@@ -35,6 +36,7 @@ class SimSource final : public Source {
   std::vector<const Message*> rows_of_window() const;
   void fetch_cursor(Page& page, std::size_t max_records, std::size_t max_bytes);
   void fetch_sweep(Page& page, std::size_t max_records, std::size_t max_bytes);
+  bool concerns(const Message& message) const;
   RecordPtr read(const Message& message);
 
   const Scenario& scenario_;
@@ -44,6 +46,7 @@ class SimSource final : public Source {
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
   SnapshotWindow window_;
   std::int64_t cursor_ = 0;
+  const Lanes lanes_;
   std::set<int> swept_;  // read since the last sweep began
 };
 

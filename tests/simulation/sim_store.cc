@@ -13,27 +13,35 @@ namespace {
 constexpr Duration kMarkedTombstoneAge{10s};
 }  // namespace
 
-SimStore::SimStore(const Scenario& scenario, Database& database, Loop& loop, Witness& witness, Trace& trace)
-    : scenario_(scenario), database_(database), loop_(loop), witness_(witness), trace_(trace) {
-  if (scenario_.mode == Mode::snapshot) position_.from = kSeesNothing;
+SimStore::SimStore(const Scenario& scenario, Database& database, Loop& loop, SimLeases& leases, Witness& witness,
+                   Trace& trace)
+    : scenario_(scenario), database_(database), loop_(loop), leases_(leases), witness_(witness), trace_(trace) {}
+
+Result<FeedState> SimStore::take_over(const Feed& feed, const std::string& relay) {
+  auto* row = leases_.find(feed.lanes);
+  if (row == nullptr) return Failure{FailureKind::fenced, "the lanes were divided otherwise meanwhile"};
+  if (row->owner != relay && leases_.valid(row->owner) && !flawed(Flaw::takes_what_is_leased)) {
+    return Failure{FailureKind::fenced, row->owner + " owns them"};
+  }
+  row->owner = relay;
+  ++row->epoch;
+  witness_.taken_over(feed.lanes);
+  const Position& at = row->position;
+  trace_("store   {} taken over by {}, epoch {}, position {} → {} seq {} +{}", to_string(feed.lanes), relay, row->epoch,
+         at.from, at.to, at.seq, at.ahead.size());
+  return FeedState{at, row->epoch, loop_.now()};
 }
 
-Result<FeedState> SimStore::take_over(const Feed&, const std::string& relay) {
-  ++epoch_;
-  trace_("store   taken over by {}, epoch {}, position {} → {} seq {} +{}", relay, epoch_, position_.from, position_.to,
-         position_.seq, position_.ahead.size());
-  return FeedState{position_, epoch_, loop_.now()};
-}
-
-Result<void> SimStore::settle(const Feed&, std::uint64_t epoch, const SettleBatch& batch) {
-  if (epoch != epoch_ && !flawed(Flaw::stale_owner_settles)) {
+Result<void> SimStore::settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) {
+  auto* row = leases_.find(feed.lanes);
+  if ((row == nullptr || epoch != row->epoch) && !flawed(Flaw::stale_owner_settles)) {
     return Failure{FailureKind::fenced, "another relay has taken over"};
   }
-  for (const auto& each : batch.parks) park(each);
+  for (const auto& each : batch.parks) park(each, feed.lanes);
   for (const auto& each : batch.updates) update(each);
-  if (batch.position) {
-    const Position before = std::exchange(position_, *batch.position);
-    witness_.position_moved(before, position_);
+  if (batch.position && row != nullptr) {
+    const Position before = std::exchange(row->position, *batch.position);
+    witness_.position_moved(feed.lanes, before, row->position);
   }
   for (const auto& each : batch.settled) {
     auto& message = database_.message(each->id);
@@ -50,7 +58,7 @@ const SimStore::Row* SimStore::find(int message, const std::string& sink) const 
   return found == rows_.end() ? nullptr : &*found;
 }
 
-void SimStore::park(const Park& park) {
+void SimStore::park(const Park& park, const Lanes& lanes) {
   const auto& message = database_.message(park.record->id);
   if (find(message.index, park.sink) != nullptr && !flawed(Flaw::parks_twice)) return;
   Row row;
@@ -69,7 +77,7 @@ void SimStore::park(const Park& park) {
   rows_.push_back(row);
   witness_.parked(park.sink, message, park.state == DeliveryState::dead, park.reason);
   if (park.reason == "destination_closed") {
-    witness_.parked_for_destination(park.sink, parking(park.sink, {})->counts.uncharged);
+    witness_.parked_for_destination(park.sink, parking(park.sink, lanes)->counts.uncharged);
   }
 }
 
@@ -105,7 +113,7 @@ void SimStore::drop_tombstones() {
 bool SimStore::passed(const Message& message) const {
   if (scenario_.mode == Mode::mark) return message.marked;
   // The set of what is settled ahead is bounded: who stands in it may be read again. Only the prefix counts.
-  Position prefix = position_;
+  Position prefix = position_of(message);
   prefix.ahead.clear();
   return database_.covered(message, prefix);
 }
@@ -131,13 +139,15 @@ std::vector<const SimStore::Row*> SimStore::triable(const std::vector<const Row*
   return run;
 }
 
-Result<std::vector<ParkedRun>> SimStore::due(const std::string& sink, const Lanes&, std::size_t max_keys, std::size_t run_max,
-                                             const std::vector<std::string>& except) {
+Result<std::vector<ParkedRun>> SimStore::due(const std::string& sink, const Lanes& lanes, std::size_t max_keys,
+                                             std::size_t run_max, const std::vector<std::string>& except) {
   std::vector<ParkedRun> runs;
   std::set<std::string> seen(except.begin(), except.end());
   for (const auto& first : rows_) {
     if (runs.size() == max_keys) break;
-    if (first.sink != sink || first.state != DeliveryState::waiting || !seen.insert(first.key).second) continue;
+    if (first.sink != sink || !holds(lanes, lane_of(first.key)) || first.state != DeliveryState::waiting ||
+        !seen.insert(first.key).second)
+      continue;
     const auto run = triable(of_key(sink, first.key));
     if (run.empty()) continue;
     ParkedRun found{first.key, {}, run.size() > run_max};
@@ -153,11 +163,11 @@ Result<std::vector<ParkedRun>> SimStore::due(const std::string& sink, const Lane
   return runs;
 }
 
-Result<Store::Parking> SimStore::parking(const std::string& sink, const Lanes&) {
+Result<Store::Parking> SimStore::parking(const std::string& sink, const Lanes& lanes) {
   Parking parking;
   std::set<std::string> heads;
   for (const auto& row : rows_) {
-    if (row.sink != sink) continue;
+    if (row.sink != sink || !holds(lanes, lane_of(row.key))) continue;
     const auto& message = database_.messages()[static_cast<std::size_t>(row.message)];
     if (row.state == DeliveryState::dead) {
       ++parking.counts.dead;
@@ -199,9 +209,10 @@ Result<std::int64_t> SimStore::prune(const std::vector<Feed>&, const Retention&,
     if (removed == max_rows) break;
     if (!message.committed || message.removed) continue;
     // On PostgreSQL only what stands below the xmin of S1 goes; what is merely ahead stays in every mode.
-    const bool behind = scenario_.mode == Mode::mark     ? message.marked
-                        : scenario_.mode == Mode::cursor ? message.seq <= position_.seq
-                                                         : message.xid < database_.parse(position_.from).xmin;
+    const bool behind = scenario_.mode == Mode::mark ? message.marked
+                        : scenario_.mode == Mode::cursor
+                            ? message.seq <= position_of(message).seq
+                            : message.xid < database_.parse(position_of(message).from).xmin;
     if (!behind) continue;
     message.removed = true;
     ++removed;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "database.h"
+#include "sim_leases.h"
 #include "store/store.h"
 #include "witness.h"
 
@@ -32,12 +33,12 @@ class SimStore final : public Store {
     Time done_at{};
   };
 
-  SimStore(const Scenario& scenario, Database& database, Loop& loop, Witness& witness, Trace& trace);
+  SimStore(const Scenario& scenario, Database& database, Loop& loop, SimLeases& leases, Witness& witness, Trace& trace);
 
   Result<FeedState> take_over(const Feed& feed, const std::string& relay) override;
   Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) override;
-  Result<std::vector<ParkedRun>> due(const std::string& sink, const Lanes& lanes, std::size_t max_keys, std::size_t run_max,
-                                     const std::vector<std::string>& except) override;
+  Result<std::vector<ParkedRun>> due(const std::string& sink, const Lanes& lanes, std::size_t max_keys,
+                                     std::size_t run_max, const std::vector<std::string>& except) override;
   Result<Parking> parking(const std::string& sink, const Lanes& lanes) override;
   Result<PageFacts> page_facts(const std::string& sink, const std::vector<std::string>& keys,
                                const std::vector<std::string>& message_ids) override;
@@ -54,14 +55,13 @@ class SimStore final : public Store {
   std::vector<Row>& rows() { return rows_; }
   const std::vector<Row>& rows() const { return rows_; }
   const Row* find(int message, const std::string& sink) const;
-  const Position& position() const { return position_; }
-  std::uint64_t epoch() const { return epoch_; }
   // The stream will not bring the message again.
   bool passed(const Message& message) const;
 
  private:
-  void park(const Park& park);
+  void park(const Park& park, const Lanes& lanes);
   void update(const ParkedUpdate& update);
+  const Position& position_of(const Message& message) const { return leases_.of_lane(message.lane).position; }
   void drop_tombstones();
   bool waits_for_its_time(const Row& row) const;
   std::vector<const Row*> of_key(const std::string& sink, const std::string& key) const;
@@ -71,12 +71,11 @@ class SimStore final : public Store {
   const Scenario& scenario_;
   Database& database_;
   Loop& loop_;
+  SimLeases& leases_;
   Witness& witness_;
   Trace& trace_;
   std::vector<Row> rows_;  // in ord
   std::int64_t next_row_ = 1;
-  std::uint64_t epoch_ = 0;
-  Position position_;
 };
 
 }  // namespace outbox::sim

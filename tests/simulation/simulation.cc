@@ -12,6 +12,7 @@ constexpr std::uint64_t kStepsMax = 500'000;
 constexpr Duration kHealedMax{180s};  // of virtual time, for all that is left to do
 constexpr Duration kCloseMax{60s};
 constexpr Duration kTend{500ms};
+constexpr std::size_t kProcessesMax = 4;
 
 }  // namespace
 
@@ -22,7 +23,8 @@ Simulation::Simulation(Scenario scenario, Trace::Mode trace)
       dice_(scenario_.seed ^ 0xD1CE),
       database_(scenario_, loop_, trace_, dice_),
       witness_(scenario_, database_, loop_, trace_),
-      store_(scenario_, database_, loop_, witness_, trace_) {
+      leases_(scenario_, loop_, trace_),
+      store_(scenario_, database_, loop_, leases_, witness_, trace_) {
   for (std::size_t i = 0; i < scenario_.sinks.size(); ++i) {
     far_ends_.push_back(std::make_unique<FarEnd>(scenario_, i, dice_, witness_, trace_));
   }
@@ -30,7 +32,7 @@ Simulation::Simulation(Scenario scenario, Trace::Mode trace)
 
 RunResult Simulation::run() {
   database_.start_writers();
-  start_relay();
+  for (int i = 0; i < scenario_.processes; ++i) start_process();
   plan_chaos();
   loop_.after(scenario_.chaos, [this] { heal(); });
   supervise();
@@ -60,65 +62,67 @@ void Simulation::plan_chaos() {
   };
   const auto& events = scenario_.events;
   plan(events.crashes, &Simulation::crash);
-  plan(events.take_overs, &Simulation::overtake);
+  plan(events.joins, &Simulation::join);
+  plan(events.leaves, &Simulation::leave);
+  plan(events.sink_pauses, &Simulation::pause_sink);
   plan(events.sink_outages, &Simulation::sink_outage);
   plan(events.destination_outages, &Simulation::destination_outage);
   plan(events.store_outages, &Simulation::store_outage);
   plan(events.operator_actions, &Simulation::operate);
   plan(events.retentions, &Simulation::prune);
-  for (int i = 0; i < events.pauses; ++i) {
+  for (int i = 0; i < events.stops; ++i) {
     loop_.after(dice_.between(Duration(0), scenario_.chaos), [this] {
-      if (const auto all = running(); !all.empty()) dice_.pick(all)->pause(dice_.between(Duration(50ms), Duration(3s)));
+      if (const auto all = running(); !all.empty())
+        dice_.pick(all)->stop_for(dice_.between(Duration(50ms), Duration(4s)));
     });
   }
 }
 
-std::vector<Relay*> Simulation::running() {
-  std::vector<Relay*> all;
-  for (const auto& relay : relays_) {
-    if (relay->alive() && !relay->finished()) all.push_back(relay.get());
+std::vector<Process*> Simulation::running() {
+  std::vector<Process*> all;
+  for (const auto& process : processes_) {
+    if (process->running()) all.push_back(process.get());
   }
   return all;
 }
 
-Relay* Simulation::owner() {
-  const auto all = running();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [](Relay* relay) { return relay->started() && !relay->stale(); });
-  return found == all.end() ? nullptr : *found;
-}
-
-void Simulation::start_relay() {
-  const int number = static_cast<int>(relays_.size()) + 1;
-  relays_.push_back(std::make_unique<Relay>(
-      Relay::World{scenario_, faults_, store_down_, loop_, dice_, witness_, trace_, database_, store_, far_ends_},
-      number));
-  relays_.back()->start();
+void Simulation::start_process() {
+  const int number = static_cast<int>(processes_.size()) + 1;
+  processes_.push_back(std::make_unique<Process>(Relay::World{scenario_, faults_, store_down_, loop_, dice_, witness_,
+                                                              trace_, database_, store_, leases_, far_ends_},
+                                                 number));
+  processes_.back()->start();
 }
 
 // What a process manager does: there is always one relay.
 void Simulation::supervise() {
   if (closing_) return;
-  if (running().empty()) start_relay();
+  if (running().empty()) start_process();
   loop_.after(Duration(200ms), [this] { supervise(); });
 }
 
 void Simulation::crash() {
   const auto all = running();
   if (all.empty()) return;
-  Relay* relay = dice_.pick(all);
-  if (relay->in_flight() > 0) ++crashes_;
-  relay->crash();
+  Process* process = dice_.pick(all);
+  if (process->in_flight() > 0) ++crashes_;
+  process->crash();
 }
 
-void Simulation::overtake() {
-  // Where rows are marked, what the newcomer parks is gone from the table: an old relay that is still reading then
-  // sends what comes behind it. One at a time may run, and only a position of its own saves the other one's order.
-  if (scenario_.mode == Mode::mark) return crash();
-  const auto all = running();
-  if (!all.empty() && dice_.chance(0.5)) dice_.pick(all)->pause(dice_.between(Duration(100ms), Duration(3s)));
-  trace_("world   another relay starts");
-  start_relay();
+void Simulation::join() {
+  if (running().size() < kProcessesMax) start_process();
+}
+
+void Simulation::leave() {
+  if (const auto all = running(); !all.empty()) dice_.pick(all)->leave();
+}
+
+void Simulation::pause_sink() {
+  const auto sink = static_cast<std::size_t>(dice_.between(0, static_cast<int>(far_ends_.size()) - 1));
+  for (Process* process : running()) process->pause(sink, true);
+  loop_.after(dice_.between(Duration(100ms), Duration(2s)), [this, sink] {
+    for (Process* process : running()) process->pause(sink, false);
+  });
 }
 
 void Simulation::sink_outage() {
@@ -188,9 +192,20 @@ void Simulation::release_held_keys() {
   }
 }
 
+// Each share has an owner, and none of them has anything to do.
+bool Simulation::at_rest() {
+  int lanes = 0;
+  for (const Process* process : running()) {
+    for (const Relay* relay : process->relays()) {
+      if (!relay->started() || relay->stale() || !relay->at_rest()) return false;
+      lanes += relay->lanes().size();
+    }
+  }
+  return lanes == kLanes;
+}
+
 bool Simulation::done() {
-  Relay* relay = owner();
-  if (!database_.quiet() || relay == nullptr || !relay->at_rest()) return false;
+  if (!database_.quiet() || !at_rest()) return false;
   const auto& rows = store_.rows();
   if (std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.state == DeliveryState::waiting; })) {
     return false;
@@ -212,21 +227,13 @@ std::string Simulation::what_is_left() {
     if (row.state == DeliveryState::waiting) ++waiting;
   }
   std::string text = fmt::format("{} unsettled{}, {} waiting", unread, first.empty() ? "" : " from " + first, waiting);
-  for (const Relay* relay : running()) text += "; " + relay->state();
+  for (const Process* process : running()) text += "; " + process->state();
   return text;
 }
 
 void Simulation::close_down() {
   closing_ = true;
-  for (Relay* relay : running()) {
-    if (!relay->started()) {
-      relay->crash();
-    } else if (scenario_.ends_with_drain) {
-      relay->drain();
-    } else {
-      relay->stop();
-    }
-  }
+  for (Process* process : running()) scenario_.ends_with_drain ? process->drain() : process->leave();
   loop_.after(kCloseMax, [this] { witness_.broken("told to end, and still {}", what_is_left()); });
 }
 
@@ -261,10 +268,16 @@ void Simulation::verify(RunResult& result) {
     result.dead += findings.dead;
     if (!findings.clean()) witness_.broken("{}", fmt::join(findings.faults, " · "));
   }
+  witness_.check_duplicates(result.duplicates);
   const auto& f = scenario_.faults;
   const auto& e = scenario_.events;
-  const int disturbances = e.crashes + e.take_overs + e.store_outages + e.pauses;
-  result.calm = f.call_fails + f.call_in_doubt + f.call_hangs == 0 && disturbances == 0 && witness_.doubts() == 0;
+  // What one of two sinks that share the marks has confirmed is marked when the other one has it too: who leaves before
+  // that, leaves it to be sent again.
+  const bool shared_marks = scenario_.mode == Mode::mark && scenario_.sinks.size() > 1;
+  const int disturbances = e.crashes + e.stops + e.store_outages + (shared_marks ? e.leaves : 0);
+  result.calm =
+      f.call_fails + f.call_in_doubt + f.call_hangs + f.renewal_fails + f.renewal_in_doubt + f.renewal_late == 0 &&
+      disturbances == 0 && witness_.doubts() == 0;
   if (result.calm && result.duplicates > 0) {
     witness_.broken("duplicates although nothing went wrong: {}", result.verdict);
   }

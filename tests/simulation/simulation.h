@@ -1,5 +1,5 @@
-// Simulation: one run from one seed. Chaos first; then the world heals, nothing crashes any more, and the relay has to
-// bring everything to its end and stand still; then the verdict.
+// Simulation: one run from one seed. Chaos first; then the world heals, nothing crashes any more, and the relays have
+// to bring everything to its end and stand still; then the verdict.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "app/checker.h"
 #include "database.h"
-#include "relay.h"
+#include "process.h"
 #include "scenario.h"
 #include "sim_sink.h"
 #include "sim_store.h"
@@ -40,7 +40,9 @@ class Simulation {
  private:
   void plan_chaos();
   void crash();
-  void overtake();
+  void join();
+  void leave();
+  void pause_sink();
   void sink_outage();
   void destination_outage();
   void store_outage();
@@ -48,9 +50,9 @@ class Simulation {
   void prune();
 
   void supervise();
-  void start_relay();
-  std::vector<Relay*> running();
-  Relay* owner();
+  void start_process();
+  std::vector<Process*> running();
+  bool at_rest();
 
   void heal();
   void tend();
@@ -72,9 +74,10 @@ class Simulation {
   Dice dice_;
   Database database_;
   Witness witness_;
+  SimLeases leases_;
   SimStore store_;
   std::vector<std::unique_ptr<FarEnd>> far_ends_;
-  std::vector<std::unique_ptr<Relay>> relays_;
+  std::vector<std::unique_ptr<Process>> processes_;
 };
 
 // Draws the scenario and runs it.

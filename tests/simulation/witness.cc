@@ -1,8 +1,10 @@
 #include "witness.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "record.h"
+#include "sim_leases.h"
 
 namespace outbox::sim {
 
@@ -53,6 +55,9 @@ void Witness::published(const Publisher& by, std::size_t sink, const Publication
   if (to == nullptr || expand(*to, *publication.record) != publication.destination) {
     return broken("{} published to {} {}, where no route leads", message.id, name, publication.destination);
   }
+  if (by.lapsed) broken("{} published to {} although the relay's lease has run out", message.id, name);
+  if (by.stale) broken("{} published to {} by a relay that does not own the share", message.id, name);
+  if (by.paused) broken("{} published to {} although that is paused", message.id, name);
   if (by.fenced) broken("{} published to {} by a relay that knows it is fenced", message.id, name);
   if (message.not_before && *message.not_before > loop_.now()) {
     broken("{} published to {} before it was due", message.id, name);
@@ -66,7 +71,25 @@ void Witness::published(const Publisher& by, std::size_t sink, const Publication
   check_backoff(by, sink, message);
   auto& known = fate(sink, message);
   known.try_step = loop_.step();
+  known.exposed = false;
   if (++known.tries > 1000) broken("{} published to {} a thousand times", message.id, name);
+}
+
+void Witness::taken_over(const Lanes& lanes) {
+  for (const auto& message : database_.messages()) {
+    if (!holds(lanes, message.lane)) continue;
+    for (std::size_t sink = 0; sink < fates_.size(); ++sink) {
+      auto& known = fate(sink, message);
+      const bool settled = known.covered_step != 0 && known.row_step == 0;
+      if (known.tries == 0 || settled || std::exchange(known.exposed, true)) continue;
+      ++exposed_;
+    }
+  }
+}
+
+void Witness::check_duplicates(std::int64_t duplicates) {
+  const std::int64_t most = doubts_ + exposed_ + requeued_;
+  if (duplicates > most) broken("{} duplicates, and only {} have a cause", duplicates, most);
 }
 
 void Witness::check_again(const Publisher& by, std::size_t sink, const Message& message, const Record& record) {
@@ -101,7 +124,7 @@ void Witness::check_held(const Publisher& by, std::size_t sink, const Message& m
 
 void Witness::check_backoff(const Publisher& by, std::size_t sink, const Message& message) {
   const auto& known = fate(sink, message);
-  if (known.charged_to == by.life && loop_.now() < known.charged_at + kBackoffFloor) {
+  if (known.charged_to == by.life && loop_.now() + by.lag < known.charged_at + kBackoffFloor) {
     broken("{} published to {} again without a backoff", message.id, scenario_.sinks[sink].name);
   }
 }
@@ -151,7 +174,7 @@ void Witness::arrived(std::size_t sink, const Message& message, int version) {
          known.arrivals > 1 ? " (again)" : "");
 }
 
-void Witness::position_moved(const Position& before, const Position& after) {
+void Witness::position_moved(const Lanes& lanes, const Position& before, const Position& after) {
   if (after.ahead.size() > scenario_.options.ahead_max) {
     broken("the position holds {} seqs ahead, more than {}", after.ahead.size(), scenario_.options.ahead_max);
   }
@@ -160,6 +183,7 @@ void Witness::position_moved(const Position& before, const Position& after) {
   prefix_before.ahead.clear();
   prefix_after.ahead.clear();
   for (const auto& message : database_.messages()) {
+    if (!holds(lanes, message.lane)) continue;
     const bool covered = message.committed && database_.covered(message, after);
     auto& known = fate(0, message);
     if (covered && known.covered_step == 0) check_settled(message);
@@ -253,6 +277,7 @@ void Witness::requeued(const std::string& sink, const Message& message, bool) {
   known.dead = false;
   known.rejected_to = -1;
   known.touched = true;
+  ++requeued_;
   known.charges = 0;
   known.charged_to = -1;
 }

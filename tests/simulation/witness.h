@@ -12,6 +12,7 @@
 
 #include "database.h"
 #include "model/delivery.h"
+#include "model/lanes.h"
 #include "model/outcome.h"
 #include "relay/policy.h"
 #include "sink/sink.h"
@@ -37,6 +38,7 @@ struct Fate {
   bool discarded = false;
   int arrivals = 0;
   int tries = 0;
+  bool exposed = false;           // published, and not settled when its share was taken over
   std::uint64_t try_step = 0;     // of the last one
   std::uint64_t judged_step = 0;  // of the last one that ended as unknown
   int charges = 0;                // tries that the rules let the relay charge
@@ -52,14 +54,21 @@ class Witness {
     int life = 0;
     bool stale = false;   // another relay has taken over
     bool fenced = false;  // and this one knows
+    bool lapsed = false;  // its lease has run out
+    bool paused = false;  // the operator has paused the sink
+    Duration lag{0};      // of its clock behind the database's
   };
+  // The share is taken over: what was published and not settled before may come twice.
+  void taken_over(const Lanes& lanes);
+  // No more duplicates than there were tries with an open end, and messages unsettled at a take-over.
+  void check_duplicates(std::int64_t duplicates);
   void published(const Publisher& by, std::size_t sink, const Publication& publication);
   void reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome, bool alone);
   void arrived(std::size_t sink, const Message& message, int version);
 
   // A settle that `life` asked for at `step` is about to take effect.
   void writing(int life, std::uint64_t step) { writing_life_ = life, writing_step_ = step; }
-  void position_moved(const Position& before, const Position& after);
+  void position_moved(const Lanes& lanes, const Position& before, const Position& after);
   void marked(const Message& message);
   void parked(const std::string& sink, const Message& message, bool dead, const std::string& reason);
   void row_updated(const std::string& sink, const Message& message, ParkedUpdate::Kind kind, const std::string& reason);
@@ -105,6 +114,8 @@ class Witness {
   std::vector<std::vector<Arrival>> arrivals_;
   std::map<std::string, Successes> successes_;  // sink and destination
   int doubts_ = 0;
+  int exposed_ = 0;   // published and not settled at a take-over
+  int requeued_ = 0;  // by the operator
   int writing_life_ = -1;
   std::uint64_t writing_step_ = 0;
   std::string broken_promise_;
