@@ -119,7 +119,7 @@ void Process::reap() {
   if (renewing_) return;
   for (std::size_t i = 0; i < running_.size(); ++i) {
     Running& each = running_[i];
-    if (each.reaped || !each.relay->finished()) continue;
+    if (each.reaped || !each.relay->joined()) continue;
     each.reaped = true;
     if (each.relay->fenced()) {
       world_.trace("{}      lost the lanes {}", name_, to_string(each.share.lanes));
@@ -193,8 +193,8 @@ void Process::kill_client(std::size_t sink) {
   for (Relay* relay : relays()) relay->kill_client(sink);
 }
 
-void Process::relay_ended() {
-  world_.loop.after(Duration(0), [this] { event([this] { reap(); }); });
+void Process::relay_ended(Time joined_at) {
+  world_.loop.at(joined_at, [this] { event([this] { reap(); }); });
 }
 
 std::size_t Process::in_flight() const {

@@ -47,7 +47,7 @@ class Process {
   // The term of its lease that is valid now, by its own clock; 0: none.
   std::uint64_t term() const { return local_now() < until_ ? term_ : 0; }
   bool paused(std::size_t sink) const { return paused_.contains(sink); }
-  void relay_ended();
+  void relay_ended(Time joined_at);
 
  private:
   struct Running {

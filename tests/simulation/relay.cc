@@ -196,7 +196,7 @@ void Relay::end(bool fenced) {
   if (std::exchange(finished_, true)) return;
   fenced_ = fenced_ || fenced;
   for (const auto& client : clients_) client->crash();
-  process_.relay_ended();
+  process_.relay_ended(store_free_);
 }
 
 void Relay::stop() {

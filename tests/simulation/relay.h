@@ -46,6 +46,8 @@ class Relay {
 
   bool started() const { return life_ > 0; }
   bool finished() const { return finished_; }
+  // And its threads are done with what they had begun.
+  bool joined() const { return finished_ && world_.loop.now() >= store_free_; }
   bool fenced() const { return fenced_; }
   const Lanes& lanes() const { return feed_.lanes; }
   // The share is not its own (any more).

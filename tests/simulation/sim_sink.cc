@@ -133,7 +133,9 @@ void SimSink::orphan(const State& state) {
     if (flight.received || stopped->contains(key)) continue;
     auto& time = last[key];
     time = std::max(time, world_.loop.now() + world_.dice.between(Duration(0), world_.scenario.delay_max));
-    world_.loop.at(time, [&far_end = far_end_, stopped, publication = flight.publication] {
+    Publication sent = flight.publication;
+    sent.record = std::make_shared<const Record>(*sent.record);  // on the wire, not in the relay's memory
+    world_.loop.at(time, [&far_end = far_end_, stopped, publication = std::move(sent)] {
       if (stopped->contains(publication.record->key)) return;
       const auto verdict = far_end.receive(publication, {}).outcome.verdict;
       if (verdict != Verdict::delivered && verdict != Verdict::rejected) stopped->insert(publication.record->key);
