@@ -495,7 +495,7 @@ TEST_F(CoreTest, TheNextLeaseAsksForATakeOverAndThenItGoesOn) {
   EXPECT_EQ(restarts, 1);
 }
 
-TEST_F(CoreTest, ALapseBeforeTheFirstTakeOverIsAnsweredIsMadeUpForToo) {
+TEST_F(CoreTest, ALapseDuringTheFirstTakeOverIsMadeUpForToo) {
   core = std::make_unique<Core>(options, std::make_shared<Router>(routes), 1);
   core->lapsed(now);
   core->started({}, now);
