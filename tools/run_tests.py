@@ -204,7 +204,7 @@ class Services:
         if self.found is None:
             self.found = {}
             self.tool('down', '--purge')
-            for name in ('postgresql', 'postgresql-newest', 'kafka', 'rabbitmq', 'nats'):
+            for name in ('postgresql', 'postgresql-newest', 'pgbouncer', 'kafka', 'rabbitmq', 'nats'):
                 for line in self.tool('up', name).splitlines():
                     variable, _, address = line.partition('=')
                     self.found[f'OUTBOX_{variable}'] = address

@@ -8,8 +8,8 @@
   tools/services kill NAME…            kill -9
   tools/services ctl NAME ARG…         the service's own control tool (rabbitmq: rabbitmqctl)
 
-NAME is postgresql (Debian's 15), postgresql-newest (18, from Maven), kafka (4, one KRaft node, from Maven), rabbitmq,
-nats (both Debian's, nats with JetStream); without a name: all of them. Packages and archives that are missing are
+NAME is postgresql (Debian's 15), postgresql-newest (18, from Maven), pgbouncer (Debian's, before the first, which has to
+run), kafka (4, one KRaft node, from Maven), rabbitmq, nats (both Debian's, nats with JetStream); without a name: all. Packages and archives that are missing are
 installed and downloaded first.
 
 OUTBOX_SERVICES_DIR names the folder (default: build/services of the checkout; where the servers' users cannot enter
@@ -68,6 +68,7 @@ def main():
     services = {service.name: service for service in (
         PostgresDebian(folder, downloads, 'postgresql', 25432),
         PostgresNewest(folder, downloads, 'postgresql-newest', 25418),
+        PgBouncer(folder, downloads, 'pgbouncer', 26432),
         Kafka(folder, downloads, 'kafka', 29092),
         RabbitMq(folder, downloads, 'rabbitmq', 25672),
         Nats(folder, downloads, 'nats', 24222))}
@@ -360,6 +361,41 @@ class PostgresNewest(Postgres):
 
     def programs(self):
         return self.downloads / f'postgresql-{self.version}' / 'bin'
+
+
+class PgBouncer(Service):
+    """Before the Debian PostgreSQL: a session is lent for one transaction."""
+    user = 'postgres'
+    ports = 1
+
+    def install(self):
+        self.packages('pgbouncer')
+
+    def prepare(self):
+        server = PostgresDebian(self.folder.parent, self.downloads, 'postgresql', 25432)
+        write_whole(self.folder / 'users.txt', '"postgres" ""\n')
+        settings = {
+            'listen_addr': '127.0.0.1',
+            'listen_port': self.port(),
+            'unix_socket_dir': '',
+            'auth_type': 'trust',
+            'auth_file': 'users.txt',
+            'pool_mode': 'transaction',
+            'default_pool_size': 4,
+            'ignore_startup_parameters': 'extra_float_digits',
+        }
+        write_whole(self.folder / 'pgbouncer.ini',
+                    f'[databases]\n* = host=127.0.0.1 port={server.port()}\n[pgbouncer]\n' +
+                    ''.join(f'{name} = {value}\n' for name, value in settings.items()))
+
+    def command(self):
+        return ['pgbouncer', 'pgbouncer.ini']
+
+    def answers(self):
+        return Postgres.answers(self)
+
+    def address(self):
+        return f'postgresql://postgres@127.0.0.1:{self.port()}/postgres'
 
 
 class Kafka(Service):

@@ -150,6 +150,7 @@ PgConnection::~PgConnection() { PQfinish(connection_); }
 bool PgConnection::broken() const { return connection_ == nullptr || PQstatus(connection_) != CONNECTION_OK; }
 bool PgConnection::in_transaction() const { return PQtransactionStatus(connection_) != PQTRANS_IDLE; }
 int PgConnection::server_version() const { return PQserverVersion(connection_); }
+int PgConnection::backend_pid() const { return PQbackendPID(connection_); }
 
 Failure PgConnection::failed(const pg_result* result) const {
   const char* code = result != nullptr ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : nullptr;
@@ -233,9 +234,22 @@ Result<void> PgConnection::stream(const std::string& name, const PgValues& value
                                   const std::function<bool(const PgRows&)>& row) {
   if (broken()) return Failure{FailureKind::unavailable, "the connection to PostgreSQL at " + where_ + " is lost"};
   deadline_ = Clock::now() + answer_timeout_;
-  const int sent = PQsendQueryPrepared(connection_, name.c_str(), static_cast<int>(values.size()),
-                                       pointers(values).data(), nullptr, nullptr, 1);
-  if (sent != 1 || PQsetSingleRowMode(connection_) != 1) return failed(nullptr);
+  return hand_over(PQsendQueryPrepared(connection_, name.c_str(), static_cast<int>(values.size()),
+                                       pointers(values).data(), nullptr, nullptr, 1) == 1,
+                   row);
+}
+
+Result<void> PgConnection::stream_unnamed(const std::string& sql, const PgValues& values,
+                                          const std::function<bool(const PgRows&)>& row) {
+  if (broken()) return Failure{FailureKind::unavailable, "the connection to PostgreSQL at " + where_ + " is lost"};
+  deadline_ = Clock::now() + answer_timeout_;
+  return hand_over(PQsendQueryParams(connection_, sql.c_str(), static_cast<int>(values.size()), nullptr,
+                                     pointers(values).data(), nullptr, nullptr, 1) == 1,
+                   row);
+}
+
+Result<void> PgConnection::hand_over(bool sent, const std::function<bool(const PgRows&)>& row) {
+  if (!sent || PQsetSingleRowMode(connection_) != 1) return failed(nullptr);
   if (auto flushed = flush(); !flushed) return flushed;
   std::optional<Failure> failure;
   bool dropping = false;

@@ -67,6 +67,8 @@ class PgConnection {
   bool broken() const;
   bool in_transaction() const;
   int server_version() const;  // 150020
+  // As the server said at connecting. A transaction pooler makes one up: then pg_backend_pid() says another.
+  int backend_pid() const;
   void set_answer_timeout(std::chrono::seconds timeout) { answer_timeout_ = timeout; }
 
   // Statements without parameters, separated by semicolons; several of them are one transaction.
@@ -79,6 +81,9 @@ class PgConnection {
   // Runs a prepared statement and hands its rows over one by one, in binary form, as they arrive. When `row` returns
   // false the statement is cancelled and the rest dropped. `row` gets a one-row PgRows.
   Result<void> stream(const std::string& name, const PgValues& values, const std::function<bool(const PgRows&)>& row);
+  // The same of one statement that was not prepared.
+  Result<void> stream_unnamed(const std::string& sql, const PgValues& values,
+                              const std::function<bool(const PgRows&)>& row);
 
  private:
   PgConnection(pg_conn* connection, std::string where, std::chrono::seconds answer_timeout);
@@ -87,6 +92,7 @@ class PgConnection {
   Result<void> flush();
   Result<void> await();  // until the next result can be fetched without blocking
   Result<PgRows> finish(bool sent);
+  Result<void> hand_over(bool sent, const std::function<bool(const PgRows&)>& row);
   void cancel();
 
   pg_conn* connection_;

@@ -39,7 +39,7 @@ struct RunnerOptions {
   std::string relay;            // this process's name, for take-over and heartbeats
   Duration drain_timeout{10s};  // stop(): how long what is in flight may take
   std::uint64_t seed = 1;
-  std::shared_ptr<const Lease> lease;  // none: nobody else can be there
+  std::shared_ptr<const Lease> lease{};  // none: nobody else can be there
 };
 
 // What a feed does now. `reading`: the database answers and its feed is taken over.

@@ -14,10 +14,15 @@ void PostgresKafka::SetUp() {
   OUTBOX_REQUIRE_SERVICE(brokers, Service::kafka);
   brokers_ = brokers;
   database_ = std::make_unique<PostgresDatabase>(server);
+  std::string url = database_->url();
+  if (through_) {
+    OUTBOX_REQUIRE_SERVICE(pooler, *through_);
+    url = pooler.substr(0, pooler.rfind('/')) + url.substr(url.rfind('/'));
+  }
   // The time of a message is when the broker appended it.
   topic_ = std::make_unique<KafkaTopic>(
       brokers, "fault", 4, std::map<std::string, std::string>{{"message.timestamp.type", "LogAppendTime"}});
-  daemon_.configure("database: \"" + database_->url() + "\"\nsinks:\n  events: { type: kafka, brokers: [ \"" + brokers +
+  daemon_.configure("database: \"" + url + "\"\nsinks:\n  events: { type: kafka, brokers: [ \"" + brokers +
                     "\" ], from: beginning }\nroutes:\n  - { sink: events, topic: \"" + topic_->name() +
                     "\" }\nadmin: { listen: \"127.0.0.1:0\" }\n" +
                     "breaker: { failures: 5, open: 100ms, cap: 500ms }\nretry: { base: 20ms, cap: 200ms }\n" +

@@ -48,7 +48,8 @@ class PostgresKafka : public testing::TestWithParam<Service> {
 
   static std::int64_t now_ms();
 
-  std::string more_options_;  // lines of the configuration, before SetUp
+  std::optional<Service> through_;  // a pooler between the relays and the database, before SetUp
+  std::string more_options_;        // lines of the configuration, before SetUp
   std::string brokers_;
   std::unique_ptr<PostgresDatabase> database_;
   std::unique_ptr<KafkaTopic> topic_;

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <random>
 
+#include "db/postgres.h"
 #include "fault/postgres_kafka.h"
 #include "support/eventually.h"
 
@@ -50,9 +51,11 @@ class SeveralRelays : public PostgresKafka {
     const auto answered = shop_->answered();
     return eventually(60s, [&] { return shop_->answered() > answered + more; });
   }
+  // Three come, one after the other, and go.
+  void come_and_go();
 };
 
-TEST_P(SeveralRelays, ThatComeAndGoSendNothingTwice) {
+void SeveralRelays::come_and_go() {
   shop_->start(4, 150, 1);
   Relays relays;
   for (int i = 0; i < 3; ++i) {
@@ -67,6 +70,8 @@ TEST_P(SeveralRelays, ThatComeAndGoSendNothingTwice) {
   for (auto& relay : relays) stop(*relay);
   EXPECT_EQ(drain().findings.duplicates, 0);
 }
+
+TEST_P(SeveralRelays, ThatComeAndGoSendNothingTwice) { come_and_go(); }
 
 TEST_P(SeveralRelays, ThatAreKilledLoseNothing) {
   std::mt19937_64 dice(3);
@@ -108,6 +113,32 @@ TEST_P(SeveralRelays, OneThatSleptPastItsLeaseIsOvertaken) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, SeveralRelays, testing::Values(Service::postgresql), server_name);
+
+class PooledRelays : public SeveralRelays {
+ protected:
+  PooledRelays() { through_ = Service::pgbouncer; }
+};
+
+// Behind a transaction pooler, whose sessions they leave as they were.
+TEST_P(PooledRelays, ThatComeAndGoSendNothingTwice) {
+  come_and_go();
+  OUTBOX_REQUIRE_SERVICE(pooler, Service::pgbouncer);
+  const std::string url = pooler.substr(0, pooler.rfind('/')) + database_->url().substr(database_->url().rfind('/'));
+  for (int i = 0; i < 8; ++i) {
+    auto connection = db::PgConnection::open(url);
+    ASSERT_TRUE(connection) << connection.failure().what;
+    auto settings = (*connection)
+                        ->run(
+                            "select current_setting('enable_seqscan'), current_setting('plan_cache_mode'),"
+                            " (select count(*) from pg_prepared_statements)");
+    ASSERT_TRUE(settings) << settings.failure().what;
+    EXPECT_EQ(settings->text(0, 0), "on");
+    EXPECT_EQ(settings->text(0, 1), "auto");
+    EXPECT_EQ(settings->text(0, 2), "0");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Servers, PooledRelays, testing::Values(Service::postgresql), server_name);
 
 }  // namespace
 }  // namespace outbox::test

@@ -18,6 +18,7 @@ std::string name_of(Service service) {
     case Service::postgresql_newest: return "postgresql-newest";
     case Service::kafka: return "kafka";
     case Service::rabbitmq: return "rabbitmq";
+    case Service::pgbouncer: return "pgbouncer";
     case Service::nats: return "nats";
   }
   throw std::logic_error("no such service");

@@ -13,6 +13,7 @@ namespace outbox::test {
 enum class Service {
   postgresql,         // Debian's: postgresql://postgres@127.0.0.1:PORT/postgres
   postgresql_newest,  // the newest major version, a URL as above
+  pgbouncer,          // transaction pooling, before Debian's; a URL as above
   kafka,              // 127.0.0.1:PORT
   rabbitmq,           // amqp://guest:guest@127.0.0.1:PORT/
   nats,               // nats://127.0.0.1:PORT

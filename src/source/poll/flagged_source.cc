@@ -31,8 +31,8 @@ PollSession::Statements statements(const TableShape& shape) {
   PollSession::Statements result{{"outbox_first", select_sql(shape, true, false)},
                                  {"outbox_next", select_sql(shape, true, true)}};
   if (shape.order_nullable) {
-    result.emplace_back("outbox_first_unordered", select_sql(shape, false, false));
-    result.emplace_back("outbox_next_unordered", select_sql(shape, false, true));
+    result.emplace("outbox_first_unordered", select_sql(shape, false, false));
+    result.emplace("outbox_next_unordered", select_sql(shape, false, true));
   }
   return result;
 }
@@ -40,7 +40,7 @@ PollSession::Statements statements(const TableShape& shape) {
 }  // namespace
 
 FlaggedSource::FlaggedSource(std::string url, const TableShape& shape)
-    : session_(std::move(url), "", statements(shape)),
+    : session_(std::move(url), {}, statements(shape)),
       payload_is_json_(shape.types.at("payload") != "bytea"),
       has_order_(!shape.table.columns.at("order").empty()),
       order_nullable_(shape.order_nullable) {}
@@ -74,12 +74,10 @@ Result<Page> FlaggedSource::read(std::size_t max_records, std::size_t max_bytes)
   if (mark_ && !unordered && has_order_) values.push_back(mark_->order);
   if (mark_) values.push_back(mark_->id);
   const std::string name = std::string(mark_ ? "outbox_next" : "outbox_first") + (unordered ? "_unordered" : "");
-  auto* connection = session_.connection();
-  if (connection == nullptr) return Failure{FailureKind::unavailable, "the source is not open"};
   Page page;
   PageRows rows;
   std::string order;
-  auto streamed = connection->stream(name, values, [&](const db::PgRows& row) {
+  auto streamed = session_.stream(name, values, [&](const db::PgRows& row) {
     order = row.text(0, kRecordColumns);
     page.database_now = db::pg_timestamp(row.bytes(0, kRecordColumns + 1));
     return rows.add(read_record(row, 0, payload_is_json_), max_bytes);

@@ -1,20 +1,23 @@
 #include "source/poll/poll_session.h"
 
+#include "base/log.h"
+
 namespace outbox {
 
 namespace {
 
 // Planning costs more than an idle poll; and small statements in great number gain nothing by workers or a compiler.
-constexpr const char* kSettings =
-    "set plan_cache_mode = force_generic_plan; set max_parallel_workers_per_gather = 0; set jit = off;"
-    "set datestyle = 'ISO';";
+constexpr const char* kSettings[] = {"plan_cache_mode = force_generic_plan", "max_parallel_workers_per_gather = 0",
+                                     "jit = off", "datestyle = 'ISO'"};
 // The bounds of a window that stood for days are read in one go.
 constexpr std::chrono::seconds kAnswerTimeout{300};
 
 }  // namespace
 
-PollSession::PollSession(std::string url, std::string settings, Statements statements)
-    : url_(std::move(url)), settings_(kSettings + std::move(settings)), statements_(std::move(statements)) {}
+PollSession::PollSession(std::string url, std::vector<std::string> settings, Statements statements)
+    : url_(std::move(url)), settings_(std::move(settings)), statements_(std::move(statements)) {
+  settings_.insert(settings_.begin(), std::begin(kSettings), std::end(kSettings));
+}
 
 Result<void> PollSession::open() {
   if (connection_ && (connection_->broken() || connection_->in_transaction())) connection_.reset();
@@ -27,25 +30,55 @@ Result<void> PollSession::open() {
     if (!opened) return opened.failure();
     connection_ = std::move(*opened);
   }
-  auto standby = connection_->run("select pg_is_in_recovery()");
-  if (!standby) return standby.failure();
-  if (standby->flag(0, 0)) {
+  auto server = connection_->run("select pg_is_in_recovery(), pg_backend_pid()");
+  if (!server) return server.failure();
+  if (server->flag(0, 0)) {
     return Failure{FailureKind::refused,
                    "PostgreSQL at " + db::pg_address(url_) + " is a standby: it shows the past; name the primary"};
   }
   if (!fresh) return {};
-  auto set = connection_->run(settings_);
-  if (!set) {
+  pooled_ = server->integer(0, 1) != connection_->backend_pid();
+  if (pooled_) {
+    log::every(std::chrono::hours(1), "pooler", log::Level::info,
+               "a connection pooler stands before the database: statements are planned at each poll",
+               {{"database", db::pg_address(url_)}});
+    return {};
+  }
+  if (auto prepared = prepare(); !prepared) {
     connection_.reset();
-    return set.failure();
+    return prepared;
   }
+  return {};
+}
+
+Result<void> PollSession::prepare() {
+  if (auto set = connection_->run(set_sql("set ")); !set) return set.failure();
   for (const auto& [name, sql] : statements_) {
-    auto prepared = connection_->prepare(name, sql);
-    if (!prepared) {
-      connection_.reset();
-      return prepared;
-    }
+    if (auto prepared = connection_->prepare(name, sql); !prepared) return prepared;
   }
+  return {};
+}
+
+std::string PollSession::set_sql(const std::string& set) const {
+  std::string sql;
+  for (const auto& setting : settings_) sql += set + setting + ";";
+  return sql;
+}
+
+Result<db::PgRows> PollSession::run(const std::string& sql) {
+  if (!connection_) return Failure{FailureKind::unavailable, "the source is not open"};
+  return connection_->run(sql);
+}
+
+Result<void> PollSession::stream(const std::string& name, const db::PgValues& values,
+                                 const std::function<bool(const db::PgRows&)>& row) {
+  if (!connection_) return Failure{FailureKind::unavailable, "the source is not open"};
+  if (!pooled_) return connection_->stream(name, values, row);
+  // Nothing may stay behind in a session that the pooler lends to the next one: the settings end with the transaction.
+  if (auto begun = connection_->run("begin read only;" + set_sql("set local ")); !begun) return begun.failure();
+  if (auto streamed = connection_->stream_unnamed(statements_.at(name), values, row); !streamed) return streamed;
+  // A statement that was cut short has aborted the transaction: this ends it all the same.
+  if (auto ended = connection_->run("commit"); !ended) return ended.failure();
   return {};
 }
 

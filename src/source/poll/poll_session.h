@@ -1,13 +1,15 @@
 // A source's connection: opened, checked and prepared anew when it was lost.
 //
-// The statements are prepared under names, so a source needs a connection of its own: not one of a transaction pooler.
+// The statements are prepared, and the session is set up for them. Behind a transaction pooler (recognised by a backend
+// that is not the one that was connected to) neither is possible: there each is planned anew, in a transaction of its
+// own that ends with its settings.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "db/postgres.h"
@@ -17,21 +19,28 @@ namespace outbox {
 
 class PollSession {
  public:
-  using Statements = std::vector<std::pair<std::string, std::string>>;  // name, SQL
+  using Statements = std::map<std::string, std::string>;  // SQL by name
 
-  // `settings`: SQL for each new connection, "" for none.
-  PollSession(std::string url, std::string settings, Statements statements);
+  // `settings`: of the session, as "enable_seqscan = off".
+  PollSession(std::string url, std::vector<std::string> settings, Statements statements);
 
   // Keeps a connection that is sound. `refused` on a standby, which shows the past.
   Result<void> open();
-  // Null before the first open().
-  db::PgConnection* connection() { return connection_.get(); }
+
+  // As those of PgConnection; `unavailable` before the first open().
+  Result<db::PgRows> run(const std::string& sql);
+  Result<void> stream(const std::string& name, const db::PgValues& values,
+                      const std::function<bool(const db::PgRows&)>& row);
 
  private:
+  Result<void> prepare();
+  std::string set_sql(const std::string& set) const;
+
   std::string url_;
-  std::string settings_;
+  std::vector<std::string> settings_;
   Statements statements_;
   std::unique_ptr<db::PgConnection> connection_;
+  bool pooled_ = false;
 };
 
 // How many rows to ask for, so that a page of large rows stays within its bytes without asking for many in vain.

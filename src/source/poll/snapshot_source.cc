@@ -11,8 +11,8 @@ constexpr int kBoundsColumns = 3;
 
 // The indexes are right whatever the statistics say: one bulk load makes all xids look the same, and the generic plan
 // then walks the table.
-constexpr const char* kIndexesOnly =
-    "set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off";
+const std::vector<std::string> kIndexesOnly{"enable_seqscan = off", "enable_bitmapscan = off", "enable_hashjoin = off",
+                                            "enable_mergejoin = off"};
 
 SnapshotWindow::Bounds read_bounds(const db::PgRows& row) {
   SnapshotWindow::Bounds bounds;
@@ -49,9 +49,7 @@ Result<Page> SnapshotSource::fetch(std::size_t max_records, std::size_t max_byte
 }
 
 Result<bool> SnapshotSource::probe() {
-  auto* connection = session_.connection();
-  if (connection == nullptr) return Failure{FailureKind::unavailable, "the source is not open"};
-  auto rows = connection->run(kProbeSql);
+  auto rows = session_.run(kProbeSql);
   if (!rows) return rows.failure();
   probed_at_ = std::chrono::steady_clock::now();
   probed_time_ = Time(Duration(rows->integer(0, 1)));
@@ -70,9 +68,7 @@ Result<Page> SnapshotSource::read(std::size_t max_records, std::size_t max_bytes
   }
   std::optional<SnapshotWindow::Bounds> bounds;
   PageRows rows;
-  auto* connection = session_.connection();
-  if (connection == nullptr) return Failure{FailureKind::unavailable, "the source is not open"};
-  auto streamed = connection->stream(opening ? "outbox_open" : "outbox_page", values, [&](const db::PgRows& row) {
+  auto streamed = session_.stream(opening ? "outbox_open" : "outbox_page", values, [&](const db::PgRows& row) {
     if (opening && !bounds) bounds = read_bounds(row);
     return rows.add(read_record(row, opening ? kBoundsColumns : 0, payload_is_json_), max_bytes);
   });
