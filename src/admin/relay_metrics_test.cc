@@ -24,6 +24,7 @@ TEST_F(RelayMetricsTest, EveryDeclaredMetricIsExported) {
   relay.dead("events", "too_large");
   relay.polled(3ms);
   relay.breaker_changed("events", BreakerState::open);
+  relay.refresh_leases(64, 0);
   relay.refresh(std::vector<FeedView>(1));
   relay.refresh(std::vector<RelayMetrics::FeedStatus>(1));
   const std::string text = metrics.text();
@@ -35,6 +36,13 @@ TEST_F(RelayMetricsTest, EveryDeclaredMetricIsExported) {
     EXPECT_TRUE(name.starts_with("outbox_"));
     EXPECT_EQ(name.ends_with("_total"), info.kind == MetricKind::counter) << name;
   }
+}
+
+TEST_F(RelayMetricsTest, LostSharesAreCountedOnce) {
+  relay.refresh_leases(64, 1);
+  relay.refresh_leases(32, 3);
+  EXPECT_NE(metrics.text().find("\noutbox_lanes_owned 32\n"), std::string::npos);
+  EXPECT_NE(metrics.text().find("\noutbox_lease_lost_total 3\n"), std::string::npos);
 }
 
 TEST_F(RelayMetricsTest, SeriesOfASinkAreThereFromTheStart) {
