@@ -37,7 +37,8 @@ std::string column_of(const TableShape& shape, const std::string& ours) {
 }
 
 std::string lane_expression(const TableShape& shape) {
-  if (const auto column = column_of(shape, "lane"); !column.empty()) return column;
+  auto column = column_of(shape, "lane");
+  if (!column.empty()) return column;
   return "('x' || left(md5(" + text_or_constant(shape, "aggregate_type") + " || ':' || " +
          text_or_constant(shape, "aggregate_id") + "), 4))::bit(16)::int % " + std::to_string(kLanes);
 }

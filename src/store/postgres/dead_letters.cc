@@ -57,6 +57,7 @@ Result<std::vector<DeadRow>> next_rows(db::PgConnection& connection, const PgNam
                        conditions.values());
   if (!rows) return rows.failure();
   std::vector<DeadRow> found;
+  found.reserve(static_cast<std::size_t>(rows->size()));
   for (int i = 0; i < rows->size(); ++i) found.push_back(dead_from(*rows, i));
   return found;
 }

@@ -22,6 +22,7 @@ Result<std::vector<DeliveryInfo>> parked_deliveries(PgSession& session, PgCondit
                        conditions.values());
   if (!rows) return rows.failure();
   std::vector<DeliveryInfo> found;
+  found.reserve(static_cast<std::size_t>(rows->size()));
   for (int i = 0; i < rows->size(); ++i) found.push_back(delivery_from(*rows, i));
   return found;
 }
@@ -34,6 +35,7 @@ Result<std::vector<AuditEntry>> audit_of(db::PgConnection& connection, const PgN
                        {message_id});
   if (!rows) return rows.failure();
   std::vector<AuditEntry> entries;
+  entries.reserve(static_cast<std::size_t>(rows->size()));
   for (int i = 0; i < rows->size(); ++i) {
     entries.push_back({pg_micros(*rows, i, 0), rows->text(i, 1), rows->text(i, 2), rows->text(i, 3), rows->text(i, 4),
                        rows->text(i, 5), rows->text(i, 6)});

@@ -141,6 +141,7 @@ Result<std::vector<DeliveryInfo>> stream_deliveries(PgSession& session, bool pas
                                conditions.values());
   if (!rows) return rows.failure();
   std::vector<DeliveryInfo> found;
+  found.reserve(static_cast<std::size_t>(rows->size()));
   for (int i = 0; i < rows->size(); ++i) found.push_back(stream_delivery(*rows, i, passed));
   return found;
 }
