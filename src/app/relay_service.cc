@@ -27,11 +27,12 @@ Result<std::unique_ptr<RelayService>> RelayService::start(
     std::function<void(const std::vector<StoreStatus>&)> on_status) {
   std::unique_ptr<RelayService> service(new RelayService(settings, database, relay, once, observer));
   if (auto checked = service->check_sinks(); !checked) return checked.failure();
-  // Before anything is published: what is paused stays paused over a restart.
+  // Before anything is published: what is paused stays paused over a restart. Where this fails, the housekeeping asks
+  // again, and no share is taken before it was told.
   if (const auto pauses = database.make_store()->pauses()) {
     service->pause_as(*pauses);
-  } else {
-    log::warn("reading which sinks are paused failed: tried again", {{"error", pauses.failure().what}});
+  } else if (once) {
+    return pauses.failure();
   }
   if (once) {
     service->renew();
@@ -148,7 +149,7 @@ void RelayService::renew() {
   if (bury_the_dead(*roster)) return renew();
   const std::lock_guard lock(mutex_);
   database_error_.clear();
-  if (!stopping_ && end_ == RunnerEnd::running) once_ ? follow_once(*roster) : follow(*roster);
+  if (!stopping_ && pauses_known_ && end_ == RunnerEnd::running) once_ ? follow_once(*roster) : follow(*roster);
 }
 
 // The lease runs on. Before the first one a relay waits, but for what no waiting mends.
@@ -261,6 +262,7 @@ void RelayService::pause_as(const std::vector<SinkPause>& pauses) {
     if (!wanted.contains(sink)) tell(sink, false);
   }
   pauses_ = std::move(wanted);
+  pauses_known_ = true;
 }
 
 // Runners that have ended.

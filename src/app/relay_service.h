@@ -84,6 +84,7 @@ class RelayService {
   std::string database_error_;                 // why the lease could not be renewed
   std::map<std::string, std::string> owners_;  // by feed: another relay that has a share of it
   std::map<std::string, SinkPause> pauses_;    // by sink
+  bool pauses_known_ = false;                  // no share is taken before
   bool once_started_ = false;
   bool stopping_ = false;
   std::uint64_t leases_lost_ = 0;
