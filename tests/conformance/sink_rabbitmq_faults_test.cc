@@ -390,11 +390,16 @@ TEST_F(RabbitMqFaults, NothingConfirmedIsLostWhenTheBrokerIsKilled) {
     ASSERT_EQ(send(0, name + "/Placed").verdict, Verdict::delivered);
     const pid_t broker = service_pid(Service::rabbitmq);
     std::vector<DeliveryId> ids;
-    for (int i = 1; i < 900; ++i) {
-      const Record record = make_record(i, "k" + std::to_string(i), std::string(20'000, 'x'));
-      ids.push_back(publish(record, name + "/Placed"));
-    }
+    const auto publish_up_to = [&](int end) {
+      for (int i = static_cast<int>(ids.size()) + 1; i < end; ++i) {
+        const Record record = make_record(i, "k" + std::to_string(i), std::string(20'000, 'x'));
+        ids.push_back(publish(record, name + "/Placed"));
+      }
+    };
+    publish_up_to(450);
     log_.wait_for(ids[100]);
+    ::kill(broker, SIGSTOP);  // so that what follows is in flight
+    publish_up_to(900);
     ::kill(broker, SIGKILL);
     kill_service(Service::rabbitmq);  // returns when it is gone
     std::set<std::string> confirmed{"m-0"};
