@@ -185,18 +185,13 @@ void RelayService::follow(const Roster& roster) {
     const std::string before = std::exchange(other, {});
     for (const Share& share : roster.shares) {
       if (share.feed != feed.name) continue;
-      const bool runs = std::any_of(running_.begin(), running_.end(), [&](const Running& each) {
-        return each.share.feed == share.feed && each.share.lanes == share.lanes;
-      });
-      if (share.owner == relay_ && !runs) start_runner(share);
+      if (share.owner == relay_ && find_running(share) == nullptr) start_runner(share);
       if (!share.owner.empty() && share.owner != relay_) other = share.owner;
     }
     for (const SharingMove& move : next_moves(roster, relay_, feed.name, divisible_.at(feed.name))) {
-      const auto own = std::find_if(running_.begin(), running_.end(), [&](const Running& each) {
-        return each.share.feed == move.share.feed && each.share.lanes == move.share.lanes;
-      });
-      if (move.kind == SharingMove::Kind::take && own == running_.end()) start_runner(move.share);
-      if (move.kind == SharingMove::Kind::give && own != running_.end() && !own->give_from) {
+      Running* own = find_running(move.share);
+      if (move.kind == SharingMove::Kind::take && own == nullptr) start_runner(move.share);
+      if (move.kind == SharingMove::Kind::give && own != nullptr && !own->give_from) {
         log::info("giving a share away",
                   {{"feed", feed.name}, {"lanes", to_string(Lanes{move.from, move.share.lanes.last})}});
         own->give_from = move.from;
@@ -234,6 +229,13 @@ void RelayService::follow_once(const Roster& roster) {
     if (end_ != RunnerEnd::running) return;
     running_.back().runner->drain();
   }
+}
+
+RelayService::Running* RelayService::find_running(const Share& share) {
+  const auto found = std::find_if(running_.begin(), running_.end(), [&](const Running& each) {
+    return each.share.feed == share.feed && each.share.lanes == share.lanes;
+  });
+  return found == running_.end() ? nullptr : &*found;
 }
 
 void RelayService::start_runner(const Share& share) {

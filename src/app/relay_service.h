@@ -61,6 +61,7 @@ class RelayService {
   bool bury_the_dead(const Roster& roster);
   void follow(const Roster& roster);
   void follow_once(const Roster& roster);
+  Running* find_running(const Share& share);  // null: this relay does not run it
   void start_runner(const Share& share);
   void pause_as(const std::vector<SinkPause>& pauses);
   void reap();
