@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "integration/postgres_relay.h"
+#include "support/eventually.h"
 
 namespace outbox::test {
 namespace {
@@ -138,6 +139,31 @@ TEST_P(PostgresSource, ARecordIsWhatWasEnqueued) {
   EXPECT_GT(record.xid, 0u);
   EXPECT_TRUE(records[1]->payload_null);
   EXPECT_FALSE(records[1]->not_before);
+}
+
+// It is asked every few seconds for as long as the relay lives, however much the retention keeps.
+TEST_P(PostgresSource, TheStatusDoesNotReadThroughWhatWasSent) {
+  database_->execute(
+      "insert into outbox (aggregatetype, aggregateid, type, payload)"
+      " select 'order', i::text, 'Confirmed', '{}' from generate_series(1, 20000) i; analyze outbox");
+  Feed feed;
+  TableMapping table;
+  {
+    PostgresRelay relay(url(), {});
+    feed = relay.feed();
+    table = relay.shape().table;
+    ASSERT_EQ(relay.drain().size(), 20000u);
+  }
+  // The server counts what a session has read once it has ended.
+  const auto alone = [&] {
+    return database_->value("select count(*) from pg_stat_activity where datname = current_database()") == "1";
+  };
+  ASSERT_TRUE(eventually(30s, alone));
+  const std::string rows_read = "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'outbox'";
+  const auto before = std::stoll(database_->value(rows_read));
+  EXPECT_EQ(must(make_postgres_store(url(), table)->status({feed})).unsent, 0);
+  ASSERT_TRUE(eventually(30s, alone));
+  EXPECT_LT(std::stoll(database_->value(rows_read)), before + 100);
 }
 
 TEST_P(PostgresSource, ALostConnectionIsOpenedAgain) {
