@@ -17,7 +17,6 @@ namespace {
 // which a client is taken back what it holds.
 constexpr int kMarginPart = 4;
 constexpr std::chrono::milliseconds kRenewEvery{1000};
-constexpr std::chrono::milliseconds kLookEvery{100};
 
 }  // namespace
 
@@ -85,7 +84,15 @@ void RelayService::stop() {
   if (stopping_) return;
   stopping_ = true;
   for (Running& each : running_) each.runner->stop();
-  wake_.notify_all();
+  ring();
+}
+
+void RelayService::ring() {
+  {
+    const std::lock_guard lock(bell_mutex_);
+    rung_ = true;
+  }
+  bell_.notify_all();
 }
 
 RunnerEnd RelayService::wait_until(steady_clock::time_point deadline) {
@@ -115,14 +122,15 @@ void RelayService::run(const std::stop_token& stop) {
       renew();
       renew_at = now + every;
     }
-    std::unique_lock lock(mutex_);
-    reap();
-    if (end_ != RunnerEnd::running || stop.stop_requested()) break;
-    if (stopping_ && running_.empty()) {
-      end_with(RunnerEnd::stopped);
-      break;
+    {
+      const std::lock_guard lock(mutex_);
+      reap();
+      if (stopping_ && running_.empty()) end_with(RunnerEnd::stopped);
+      if (end_ != RunnerEnd::running || stop.stop_requested()) break;
     }
-    wake_.wait_until(lock, stop, std::min(renew_at, steady_clock::now() + kLookEvery), [] { return false; });
+    std::unique_lock lock(bell_mutex_);
+    bell_.wait_until(lock, stop, renew_at, [this] { return rung_; });
+    rung_ = false;
   }
   // Their views are read after the end: they stay.
   for (Running& each : running_) {
@@ -242,7 +250,7 @@ void RelayService::start_runner(const Share& share) {
   const auto feed = std::find_if(factory_.feeds().begin(), factory_.feeds().end(),
                                  [&](const Feed& each) { return each.name == share.feed; });
   if (feed == factory_.feeds().end()) return;
-  auto runner = factory_.make(*feed, share.lanes, relay_, lease_);
+  auto runner = factory_.make(*feed, share.lanes, relay_, lease_, [this] { ring(); });
   if (!runner) return end_with(RunnerEnd::failed, runner.failure());
   for (const auto& [sink, pause] : pauses_) (*runner)->pause(sink, true);
   if (auto started = (*runner)->start(); !started) return end_with(RunnerEnd::failed, started.failure());
@@ -295,7 +303,6 @@ bool RelayService::reap_one(Running& running) {
     if (auto given = leases_->give(relay_, running.share, *running.give_from); !given) {
       log::warn("giving a share away failed", {{"feed", running.share.feed}, {"error", given.failure().what}});
     }
-    wake_.notify_all();
   }
   return true;
 }

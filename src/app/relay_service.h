@@ -66,6 +66,7 @@ class RelayService {
   void pause_as(const std::vector<SinkPause>& pauses);
   void reap();
   bool reap_one(Running& running);
+  void ring();
   void end_with(RunnerEnd end, Failure failure = {});
   FeedView view_of(const Feed& feed) const;
 
@@ -79,7 +80,6 @@ class RelayService {
   std::shared_ptr<Lease> lease_ = std::make_shared<Lease>();
 
   mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable_any wake_;
   std::condition_variable ended_;
   std::vector<Running> running_;
   std::string database_error_;                 // why the lease could not be renewed
@@ -91,6 +91,11 @@ class RelayService {
   std::uint64_t leases_lost_ = 0;
   RunnerEnd end_ = RunnerEnd::running;
   Failure failure_;
+
+  // What the service's thread sleeps on. Its mutex is a leaf: a runner rings while the service joins it.
+  std::mutex bell_mutex_;
+  std::condition_variable_any bell_;
+  bool rung_ = false;
 
   std::unique_ptr<Housekeeping> housekeeping_;  // after the runners: it reads their views
   std::jthread thread_;

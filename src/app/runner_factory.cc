@@ -56,7 +56,7 @@ Result<bool> RunnerFactory::divisible(const Feed& feed) const {
 }
 
 Result<std::unique_ptr<Runner>> RunnerFactory::make(const Feed& feed, const Lanes& lanes, const std::string& relay,
-                                                    std::shared_ptr<const Lease> lease) {
+                                                    std::shared_ptr<const Lease> lease, std::function<void()> on_end) {
   CoreOptions core;
   core.feed = feed;
   core.feed.lanes = lanes;
@@ -74,7 +74,7 @@ Result<std::unique_ptr<Runner>> RunnerFactory::make(const Feed& feed, const Lane
                           static_cast<std::size_t>(each.parked_max)});
     parts.sinks.push_back(*std::move(sink));
   }
-  RunnerOptions options{relay, settings_.drain_timeout, entropy_(), std::move(lease)};
+  RunnerOptions options{relay, settings_.drain_timeout, entropy_(), std::move(lease), std::move(on_end)};
   return std::make_unique<Runner>(core, router_, std::move(parts), std::move(options), observer_);
 }
 

@@ -3,6 +3,7 @@
 // Thread: one at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -23,7 +24,7 @@ class RunnerFactory {
   // True where several relays can divide the feed. Fails on bad options of its sinks.
   Result<bool> divisible(const Feed& feed) const;
   Result<std::unique_ptr<Runner>> make(const Feed& feed, const Lanes& lanes, const std::string& relay,
-                                       std::shared_ptr<const Lease> lease);
+                                       std::shared_ptr<const Lease> lease, std::function<void()> on_end);
 
  private:
   const config::Settings& settings_;

@@ -378,6 +378,7 @@ void Runner::end_with(RunnerEnd end, Failure failure) {
     failure_ = std::move(failure);
   }
   ended_.notify_all();
+  if (runner_options_.on_end) runner_options_.on_end();
 }
 
 }  // namespace outbox

@@ -5,6 +5,7 @@
 // are fine. Thread: any; the destructor stops and waits.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -40,6 +41,7 @@ struct RunnerOptions {
   Duration drain_timeout{10s};  // stop(): how long what is in flight may take
   std::uint64_t seed = 1;
   std::shared_ptr<const Lease> lease{};  // none: nobody else can be there
+  std::function<void()> on_end{};        // called once, by the runner's own thread: do not destroy the runner in it
 };
 
 // What a feed does now. `reading`: the database answers and its feed is taken over.

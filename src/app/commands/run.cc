@@ -1,7 +1,6 @@
 // `outboxd run`: every role that the file names. Without its database it waits, not ready; configuration and
 // authentication end it.
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include "app/commands/commands.h"
 #include "app/once.h"
@@ -19,6 +18,7 @@ namespace outbox::app {
 namespace {
 
 constexpr auto kTurn = std::chrono::milliseconds(200);
+constexpr auto kCalmTurn = std::chrono::milliseconds(1000);  // a signal is heard at once, an end by itself within it
 constexpr auto kDatabasePatience = std::chrono::milliseconds(1000);
 
 bool waits_out(const Failure& failure) { return failure.kind == FailureKind::unavailable; }
@@ -47,18 +47,23 @@ int exit_code(RunnerEnd end, RelayService& service, bool once) {
   return kAnswerIsNo;
 }
 
-RunnerEnd serve(RelayService& service) {
-  for (;;) {
-    const RunnerEnd end = service.wait_until(std::chrono::steady_clock::now());
-    if (end != RunnerEnd::running) return end;
-    if (wait_for_signal(kTurn)) {
-      log::info("stopping: delivering what is in flight");
-      service.stop();
-    }
-  }
+RunnerEnd stop(RelayService& service) {
+  service.stop();
+  return service.wait_until(std::chrono::steady_clock::time_point::max());
 }
 
-int run_on(RelayService& service) { return exit_code(serve(service), service, false); }
+int run_on(RelayService& service) {
+  RunnerEnd end = RunnerEnd::running;
+  while (end == RunnerEnd::running) {
+    if (wait_for_signal(kCalmTurn)) {
+      log::info("stopping: delivering what is in flight");
+      end = stop(service);
+    } else {
+      end = service.wait_until(std::chrono::steady_clock::now());
+    }
+  }
+  return exit_code(end, service, false);
+}
 
 int run_once(RelayService& service, const Watch& watch, const config::Settings& settings) {
   OnceWatch once(settings, OnceWatch::Clock::now());
@@ -67,23 +72,19 @@ int run_once(RelayService& service, const Watch& watch, const config::Settings& 
     const RunnerEnd end = service.wait_until(now);
     if (end != RunnerEnd::running) return exit_code(end, service, true);
     if (const auto given_up = once.look(service.view(), watch.last_failure(), now)) {
-      service.stop();
-      serve(service);
+      stop(service);
       fmt::print(stderr, "outboxd: {}\n", one_line(given_up->what));
       return given_up->code;
     }
     if (!wait_for_signal(kTurn)) continue;
     log::info("stopping: delivering what is in flight");
-    service.stop();
-    return exit_code(serve(service), service, true);
+    return exit_code(stop(service), service, true);
   }
 }
 
 }  // namespace
 
 int execute(const RunFlags& flags) {
-  // Pages of results come and go: without this glibc gives each back to the kernel and faults it in again.
-  mallopt(M_TRIM_THRESHOLD, 64 << 20);
   const auto settings = load_settings(flags.config);
   if (!settings) return kUsage;
   block_signals();
