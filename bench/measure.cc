@@ -73,8 +73,14 @@ Usage Child::terminate() {
   return wait();
 }
 
-Usage measure(const std::function<void()>& work) { return Child(work).wait(); }
-Usage measure(const std::vector<std::string>& command) { return Child(command).wait(); }
+Usage measure(const std::function<void()>& work) {
+  ::sync();
+  return Child(work).wait();
+}
+Usage measure(const std::vector<std::string>& command) {
+  ::sync();
+  return Child(command).wait();
+}
 
 double cpu_seconds_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));

@@ -16,7 +16,8 @@ struct Usage {
   std::int64_t rss_kb = 0;  // its highest resident set
 };
 
-// Both wait for the end and throw std::runtime_error if it was not a good one.
+// Both wait for the end and throw std::runtime_error if it was not a good one. The disk is given time first, so that
+// nobody pays for what the one before has written.
 Usage measure(const std::function<void()>& work);  // in a forked copy of this process
 Usage measure(const std::vector<std::string>& command);
 

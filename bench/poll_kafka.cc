@@ -41,7 +41,7 @@ void produce_alone(const std::string& brokers, const std::string& topic, std::in
 
 void benchmark(const Rig& rig) {
   if (rig.kafka.empty()) throw std::runtime_error("OUTBOX_KAFKA is not set: start this through bench/run");
-  const std::int64_t rows = rig.rows > 0 ? rig.rows : 500'000;
+  const std::int64_t rows = rig.rows > 0 ? rig.rows : 1'000'000;
   OutboxDatabase database(rig, "poll_kafka");
   database.fill(rows, 1024);
   database.rest();

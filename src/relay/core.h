@@ -43,7 +43,7 @@ struct CoreOptions {
   bool takes_unrouted = true;   // this feed dead-letters what no route matches: one feed of a table does
   std::size_t page_records = 1000;
   std::size_t page_bytes = 4u << 20;
-  std::size_t window_records = 8000;  // read and not yet settled
+  std::size_t window_records = 4000;  // read and not yet settled
   std::size_t window_bytes = 16u << 20;
   std::size_t ahead_max = 2000;  // settled past the prefix; at it the message that holds the prefix is parked
   Duration poll_busy{5ms};       // after a page with records
