@@ -9,7 +9,7 @@ namespace outbox::app {
 namespace {
 
 RetryPolicy policy(const config::RetrySettings& settings) {
-  return {settings.base, settings.cap, static_cast<int>(settings.attempts)};
+  return {settings.base, settings.cap, static_cast<int>(settings.attempts), settings.age};
 }
 
 const config::SinkSettings& sink_settings(const config::Settings& settings, const std::string& name) {
@@ -67,11 +67,13 @@ Result<std::unique_ptr<Runner>> RunnerFactory::make(const Feed& feed, const Lane
     const config::SinkSettings& each = sink_settings(settings_, name);
     auto sink = make_sink(each);
     if (!sink) return sink.failure();
-    core.sinks.push_back({name,
-                          (*sink)->capabilities(),
-                          policy(each.retry),
-                          {static_cast<int>(each.breaker.failures), each.breaker.open, each.breaker.cap},
-                          static_cast<std::size_t>(each.parked_max)});
+    core.sinks.push_back(
+        {name,
+         (*sink)->capabilities(),
+         policy(each.retry),
+         {static_cast<int>(each.breaker.failures), each.breaker.open, each.breaker.cap},
+         static_cast<std::size_t>(each.parked_max),
+         {static_cast<int>(each.retry.budget_percent), static_cast<int>(each.retry.budget_per_second)}});
     parts.sinks.push_back(*std::move(sink));
   }
   RunnerOptions options{relay, settings_.drain_timeout, entropy_(), std::move(lease), std::move(on_end)};

@@ -74,6 +74,9 @@ TEST(Load, ASmallFileHasDefaults) {
   EXPECT_FALSE(s.sinks[0].options.has("tls.key"));
   EXPECT_EQ(s.sinks[0].options.size("batch"), 1 << 20);
   EXPECT_EQ(s.sinks[0].retry.attempts, 8);
+  EXPECT_EQ(s.sinks[0].retry.age, std::nullopt);
+  EXPECT_EQ(s.sinks[0].retry.budget_percent, 10);
+  EXPECT_EQ(s.sinks[0].retry.budget_per_second, 10);
   EXPECT_FALSE(s.sinks[0].from_beginning);
   ASSERT_EQ(s.routes.size(), 1u);
   EXPECT_EQ(s.routes[0].address, "outbox.event.{aggregate_type}");
@@ -92,13 +95,13 @@ outbox:
   constants: { aggregate_type: order }
   sent: delete
   retain: 7d
-retry: { base: 2s, cap: 1m, attempts: 3 }
+retry: { base: 2s, cap: 1m, attempts: 3, age: 2h, budget: { percent: 20, per_second: 5 } }
 breaker: { failures: 2, open: 1s, cap: 10s }
 dead_letters: { key: hold, retain: 10d, replays: 3 }
 admin: { listen: "127.0.0.1:9480" }
 log: { level: debug, format: json }
 sinks:
-  events: { type: broker, brokers: a:1, from: beginning, parked_max: 5, retry: { attempts: 1 }, breaker: { open: 2s },
+  events: { type: broker, brokers: a:1, from: beginning, parked_max: 5, retry: { attempts: 1, budget: { per_second: 50 } }, breaker: { open: 2s },
             tls: { enabled: true, key: "${PW}" }, options: { "x.y": "1" } }
   audit: { type: plain, path: "audit-{type}.jsonl" }
 routes:
@@ -123,6 +126,9 @@ routes:
   const SinkSettings& events = s.sinks[0];
   EXPECT_EQ(events.retry.attempts, 1);
   EXPECT_EQ(events.retry.base, 2s);
+  EXPECT_EQ(events.retry.age, std::chrono::hours(2));
+  EXPECT_EQ(events.retry.budget_percent, 20);
+  EXPECT_EQ(events.retry.budget_per_second, 50);
   EXPECT_EQ(events.breaker.open, 2s);
   EXPECT_EQ(events.breaker.failures, 2);
   EXPECT_TRUE(events.from_beginning);
@@ -135,6 +141,7 @@ routes:
   EXPECT_EQ(s.routes[1].address, "audit-{type}.jsonl");
   EXPECT_EQ(s.routes[1].retry->attempts, 9);
   EXPECT_EQ(s.routes[1].retry->base, 2s);
+  EXPECT_EQ(s.routes[1].retry->age, std::chrono::hours(3));
   EXPECT_TRUE(s.routes[1].dead_letter_holds_key);
   EXPECT_EQ(s.routes[2].sink, "none");
   EXPECT_EQ(s.routes[2].address, "");

@@ -17,6 +17,9 @@ struct RetrySettings {
   Duration base{1s};
   Duration cap{30s};
   std::int64_t attempts = 8;
+  std::optional<Duration> age{};
+  std::int64_t budget_percent = 10;  // the budget is a sink's: a route has none of its own
+  std::int64_t budget_per_second = 10;
 };
 
 struct BreakerSettings {

@@ -107,7 +107,8 @@ void SettingsReader::check_names(const std::map<std::string, std::string>& given
 void SettingsReader::read_defaults(const YamlNode& root) {
   const YamlNode& retry = section(root, "retry");
   const YamlNode& breaker = section(root, "breaker");
-  retry_ = merge_retry(reader_.read(retry, retry_options(), "retry"), retry_, "", retry.line, "retry");
+  const Values retries = reader_.read(retry, retry_options(), "retry");
+  retry_ = with_budget(retries, merge_retry(retries, retry_, "", retry.line, "retry"), "");
   breaker_ = merge_breaker(reader_.read(breaker, breaker_options(), "breaker"), breaker_, "", breaker.line, "breaker");
   const Values dead = reader_.read(section(root, "dead_letters"), dead_letters_options(), "dead_letters");
   holds_key_ = dead.text("key") == "hold";
@@ -122,6 +123,7 @@ RetrySettings SettingsReader::merge_retry(const Values& values, RetrySettings re
   if (values.has(prefix + "attempts")) retry.attempts = values.integer(prefix + "attempts");
   if (retry.cap < retry.base) {
     problems_.error(
+  if (values.has(prefix + "age")) retry.age = values.duration(prefix + "age");
         line, path,
         fmt::format("cap ({}) is below base ({}); raise cap or lower base", to_text(retry.cap), to_text(retry.base)));
   }
@@ -130,6 +132,13 @@ RetrySettings SettingsReader::merge_retry(const Values& values, RetrySettings re
 
 BreakerSettings SettingsReader::merge_breaker(const Values& values, BreakerSettings breaker, const std::string& prefix,
                                               int line, const std::string& path) {
+// Apart from the rest: a route has no budget.
+RetrySettings SettingsReader::with_budget(const Values& values, RetrySettings retry, const std::string& prefix) {
+  if (values.has(prefix + "budget.percent")) retry.budget_percent = values.integer(prefix + "budget.percent");
+  if (values.has(prefix + "budget.per_second")) retry.budget_per_second = values.integer(prefix + "budget.per_second");
+  return retry;
+}
+
   if (values.has(prefix + "failures")) breaker.failures = values.integer(prefix + "failures");
   if (values.has(prefix + "open")) breaker.open = values.duration(prefix + "open");
   if (values.has(prefix + "cap")) breaker.cap = values.duration(prefix + "cap");

@@ -106,7 +106,7 @@ void SettingsReader::read_sink(const std::string& name, const YamlNode& node) {
   sink.type = kind->name;
   sink.options = reader_.read(node, table, path);
   const Values& values = sink.options;
-  sink.retry = merge_retry(values, retry_, "retry.", node.line, path + ".retry");
+  sink.retry = with_budget(values, merge_retry(values, retry_, "retry.", node.line, path + ".retry"), "retry.");
   sink.breaker = merge_breaker(values, breaker_, "breaker.", node.line, path + ".breaker");
   sink.from_beginning = values.text("from") == "beginning";
   if (values.has("parked_max")) sink.parked_max = values.integer("parked_max");
@@ -160,7 +160,7 @@ void SettingsReader::read_route(const YamlNode& node, const std::string& path) {
   if (values.has("aggregate_type")) route.aggregate_type = values.text("aggregate_type");
   if (values.has("type")) route.type = values.text("type");
   route.dead_letter_holds_key = values.has("dead_letters.key") ? values.text("dead_letters.key") == "hold" : holds_key_;
-  if (values.has("retry.base") || values.has("retry.cap") || values.has("retry.attempts")) {
+  if (values.has("retry.base") || values.has("retry.cap") || values.has("retry.attempts") || values.has("retry.age")) {
     route.retry = merge_retry(values, sink == nullptr ? retry_ : sink->retry, "retry.", node.line, path + ".retry");
   }
   if (sink != nullptr && kind != nullptr && !broken_sinks_.contains(*name)) {

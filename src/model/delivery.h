@@ -70,6 +70,7 @@ struct Parked {
   RecordPtr record;
   int attempts = 0;
   int replays = 0;
+  Time failing_since{};  // when it first failed by its own fault; says nothing while attempts is 0
 };
 
 // The parked deliveries of one key that may be tried now, in ord. `more`: others wait behind them in the table.

@@ -120,6 +120,7 @@ void Core::State::due(Result<std::vector<ParkedRun>> runs, const Result<Store::P
   side.parked_since_due = false;
   side.due_answered = true;
   side.due_at = std::min(now_ + (draining_ ? kDuePace : kDueIdle), std::max(parking->next_due, now_ + kDuePace));
+  if (side.counted_only) side.due_at = now_ + kDueIdle;
   for (ParkedRun& run : *runs) load_run(side, std::move(run));
   decide();
 }

@@ -21,6 +21,7 @@
 
 #include "model/delivery.h"
 #include "model/outcome.h"
+#include "relay/budget.h"
 #include "relay/policy.h"
 #include "sink/sink.h"
 #include "source/source.h"
@@ -34,6 +35,7 @@ struct CoreSink {
   RetryPolicy retry;
   BreakerPolicy breaker;
   std::size_t parked_max = 100'000;  // cap on what is parked for want of a destination; at it reading stops
+  RetryBudgetPolicy budget{};        // of this share of the sink
 };
 
 struct CoreOptions {

@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::size_t kDueKeys = 50;
 constexpr std::size_t kDueRun = 20;
+// Deliveries from the side table in memory: at this nobody asks for more.
+constexpr std::size_t kLoadedMax = 1000;
 
 }  // namespace
 
@@ -85,7 +87,8 @@ void Core::State::decide_store() {
       if (now_ < due_question_at(side)) continue;
       asked_ = Asked::due;
       due_side_ = i;
-      commands_.due = Commands::Due{i, kDueKeys, kDueRun, keys_not_due(side)};
+      side.counted_only = !may_load(side);
+      commands_.due = Commands::Due{i, side.counted_only ? 0 : kDueKeys, kDueRun, keys_not_due(side)};
       break;
     }
   }
@@ -99,10 +102,13 @@ void Core::State::decide_store() {
 
 // While the sink takes nothing there is no use in asking, but for the first answer: it says what is parked at all.
 Time Core::State::due_question_at(const Side& side) const {
-  const Time at = std::max(side.due_at, store_at_);
+  const bool has_room_again = side.counted_only && may_load(side);
+  const Time at = std::max(has_room_again ? now_ : side.due_at, store_at_);
   if (!side.due_answered) return at;
   return side.out.client_down ? kNever : std::max(at, side.out.breaker().closed_until());
 }
+
+bool Core::State::may_load(const Side& side) const { return side.out.loaded() < kLoadedMax; }
 
 // Their rows are in memory, or the table does not know yet what became of them.
 std::vector<std::string> Core::State::keys_not_due(const Side& side) const {

@@ -161,6 +161,7 @@ bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
   const auto seen = side.successes_seen.find(parked.record->id);
   Delivery& delivery = side.out.append_parked(line, std::move(parked.record), *route, *address, parked.row);
   delivery.attempts = parked.attempts;
+  delivery.failing_since = parked.failing_since;
   if (seen != side.successes_seen.end()) {
     delivery.successes_seen = seen->second;
     delivery.was_tried = true;

@@ -109,6 +109,12 @@ void Core::State::charge(Side& side, Delivery& delivery, const Outcome& outcome)
     die(side, delivery, outcome.reason, outcome.detail);
     return;
   }
+  if (delivery.attempts == 1) delivery.failing_since = now_;
+  const Time since = broken(Variant::age_by_last_try) ? delivery.published_at : delivery.failing_since;
+  if (retry.age && now_ - since >= *retry.age) {
+    die(side, delivery, "too_old", "it has failed for longer than retry.age; last: " + side.last_error);
+    return;
+  }
   ++side.retried;
   Duration pause = std::max(outcome.after, full_jitter(retry.base, retry.cap, delivery.attempts, random_));
   if (broken(Variant::retry_without_backoff)) pause = Duration(0);

@@ -25,7 +25,7 @@ class Core::State {
 
   struct Side {  // one sink of the feed
     Side(std::size_t place, const CoreSink& sink, bool single)
-        : index(place), options(sink), out(sink.capabilities, sink.breaker, single) {}
+        : index(place), options(sink), out(sink.capabilities, sink.breaker, sink.budget, single) {}
     std::size_t index;  // in CoreOptions::sinks
     CoreSink options;
     Outbound out;
@@ -36,6 +36,7 @@ class Core::State {
     Time due_at{};                  // when to ask for due deliveries again
     Time next_due = kNever;         // of the last answer: when the next waiting delivery is due
     bool due_answered = false;
+    bool counted_only = false;  // the last question brought no deliveries: there was no use for any
 
     bool paused = false;
     int deaths = 0;  // of the client, in a row
@@ -115,6 +116,7 @@ class Core::State {
   void release_front();
   std::vector<std::string> keys_not_due(const Side& side) const;
   Time due_question_at(const Side& side) const;
+  bool may_load(const Side& side) const;
   bool wants_settle() const;
   void send_settle();
   std::size_t held_records() const;

@@ -201,6 +201,71 @@ TEST_F(CoreTest, FollowersOfAWaitingMessageFollowItInOrder) {
   EXPECT_TRUE(in_flight.empty());
 }
 
+TEST_F(CoreTest, RetriesWaitForTheirBudgetAndFirstTriesDoNot) {
+  options.sinks[0].budget = {0, 1};
+  options.sinks[0].retry = {10ms, 10ms, 8};
+  runs = {{"order:a", {{11, row("a"), 1, 0}, {12, row("a"), 0, 0}}, false},
+          {"order:b", {{13, row("b"), 1, 0}}, false},
+          {"order:c", {{14, row("c"), 0, 0}}, false}};
+  rows.clear();
+  start();
+  ASSERT_EQ(in_flight.size(), 2u) << "one retry, and what was not tried before";
+  EXPECT_EQ(in_flight[0].record->id, "m-1");
+  EXPECT_EQ(in_flight[1].record->id, "m-4");
+  row("d");
+  pass(500ms);
+  ASSERT_EQ(in_flight.size(), 3u);
+  EXPECT_EQ(in_flight[2].record->id, "m-5");
+  answer(delivered(""));
+  ASSERT_EQ(in_flight.size(), 3u) << "what stands behind a retry that has gone is a first try";
+  EXPECT_EQ(in_flight[2].record->id, "m-2");
+  pass(600ms);
+  ASSERT_EQ(in_flight.size(), 4u);
+  EXPECT_EQ(in_flight[3].record->id, "m-3");
+  EXPECT_EQ(in_flight[3].attempt, 2) << "it waited uncharged";
+}
+
+TEST_F(CoreTest, WhatFailsForTooLongIsDead) {
+  options.sinks[0].retry = {1s, 30s, 8, 1min};
+  runs = {{"order:a", {{11, row("a"), 1, 0, now - 50s}}, false}};
+  rows.clear();
+  start();
+  answer(busy(Scope::message, "conflict", ""));
+  EXPECT_EQ(settled.back().updates[0].kind, ParkedUpdate::Kind::waiting);
+  runs = {{"order:a", {{11, std::make_shared<Record>(*row("a")), 2, 0, now - 50s}}, false}};
+  rows.clear();
+  pass(20s);
+  answer(busy(Scope::message, "conflict", "still in work"));
+  EXPECT_EQ(settled.back().updates[0].kind, ParkedUpdate::Kind::dead);
+  EXPECT_EQ(settled.back().updates[0].reason, "too_old");
+  EXPECT_NE(settled.back().updates[0].error.find("still in work"), std::string::npos);
+}
+
+// An outage kills nobody: only a failure of its own is judged by its age, and counts from the first such failure on.
+TEST_F(CoreTest, AnOutageMakesNobodyTooOld) {
+  options.sinks[0].retry.age = 1s;
+  row("a");
+  start();
+  for (int i = 0; i < 20; ++i) {
+    if (!in_flight.empty()) answer(busy(Scope::sink, "brokers_down", ""));
+    pass(10s);
+  }
+  EXPECT_TRUE(parks().empty());
+  ASSERT_FALSE(in_flight.empty());
+  answer(busy(Scope::message, "conflict", ""));
+  ASSERT_EQ(parks().size(), 1u);
+  EXPECT_EQ(parks()[0].state, DeliveryState::waiting);
+}
+
+TEST_F(CoreTest, ARouteHasAnAgeOfItsOwn) {
+  routes[0].retry = RetryPolicy{1s, 30s, 8, Duration(10s)};
+  runs = {{"order:a", {{11, row("a"), 1, 0, now - 50s}}, false}};
+  rows.clear();
+  start();
+  answer(busy(Scope::message, "conflict", ""));
+  EXPECT_EQ(settled.back().updates[0].reason, "too_old");
+}
+
 TEST_F(CoreTest, AnOutageUsesNobodysAttempts) {
   for (int i = 0; i < 20; ++i) row("k" + std::to_string(i));
   start();

@@ -44,11 +44,12 @@ void go_back_to(Line& line, Delivery& delivery) {
 
 }  // namespace
 
-Outbound::Outbound(Capabilities capabilities, BreakerPolicy breaker, bool single_destination)
+Outbound::Outbound(Capabilities capabilities, BreakerPolicy breaker, RetryBudgetPolicy budget, bool single_destination)
     : capabilities_(capabilities),
       breaker_policy_(breaker),
       single_destination_(single_destination),
-      breaker_(breaker) {}
+      breaker_(breaker),
+      budget_(budget) {}
 
 void Outbound::restart() {
   for (const Delivery& each : slab_) {
@@ -59,10 +60,12 @@ void Outbound::restart() {
   lines_.clear();
   ready_.clear();
   delayed_.clear();
+  awaiting_token_.clear();
   maybe_idle_.clear();
   slab_.clear();
   free_.clear();
   size_ = 0;
+  loaded_ = 0;
   in_flight_ = 0;
   breaker_.released();
   for (auto& [name, destination] : destinations_) {
@@ -124,6 +127,7 @@ Delivery& Outbound::append_parked(Line& line, RecordPtr record, const Route& rou
   Delivery& delivery = new_delivery(line, std::move(record), route, destination);
   delivery.row = row;
   ++line.parked;
+  ++loaded_;
   return delivery;
 }
 
@@ -160,7 +164,10 @@ void Outbound::remove(Delivery& delivery) {
   if (delivery.is_ahead) --line.ahead;
   unlink(line, delivery);
   --line.size;
-  if (delivery.parked()) --line.parked;
+  if (delivery.parked()) {
+    --line.parked;
+    --loaded_;
+  }
   --delivery.destination->users;
   --size_;
   free_.push_back(static_cast<std::uint32_t>(delivery.id & ((1u << kIndexBits) - 1)));
@@ -203,6 +210,7 @@ void Outbound::sweep() {
     line->idle_listed = false;
     if (!line->empty() || line->parks_pending > 0 || line->deaths_pending > 0) continue;
     if (line->in_ready) std::erase(ready_, line);
+    if (line->awaits_token) std::erase(awaiting_token_, line);
     if (line->delayed_until != Time{}) delayed_.erase({line->delayed_until, line});
     static_cast<LineState&>(*line) = {};
     auto node = lines_.extract(line->key);
@@ -251,9 +259,26 @@ void Outbound::wake_delayed(Time now) {
   }
 }
 
+// Those that have waited longest go first.
+void Outbound::release_retries(Time now) {
+  for (auto tokens = budget_.tokens(now); tokens > 0 && !awaiting_token_.empty(); --tokens) {
+    Line* line = awaiting_token_.front();
+    awaiting_token_.pop_front();
+    line->awaits_token = false;
+    if (std::exchange(line->in_ready, true)) continue;
+    ready_.push_front(line);
+  }
+}
+
+void Outbound::await_token(Line& line) {
+  if (std::exchange(line.awaits_token, true)) return;
+  awaiting_token_.push_back(&line);
+}
+
 std::vector<Publication> Outbound::select(Time now, const std::function<void(Delivery&)>& closed) {
   std::vector<Publication> batch;
   wake_delayed(now);
+  release_retries(now);
   std::size_t yields = ready_.size();
   while (!client_down && !ready_.empty() && breaker_.admits(now)) {
     if (cautious > 0 && in_flight() > 0) break;
@@ -283,6 +308,11 @@ std::vector<Publication> Outbound::select(Time now, const std::function<void(Del
       continue;
     }
     if (!room_for(*delivery->record)) break;
+    if (delivery->attempts > 0 && budget_.tokens(now) == 0) {
+      pop_ready();
+      await_token(line);
+      continue;
+    }
     batch.push_back(depart(*delivery, now));
   }
   return batch;
@@ -295,6 +325,11 @@ Publication Outbound::depart(Delivery& delivery, Time now) {
   if (&breaker != &breaker_ && breaker_.state_at(now) != BreakerState::closed) {
     delivery.is_probe = true;
     breaker_.probe_started();
+  }
+  if (delivery.attempts > 0) {
+    budget_.take();
+  } else if (delivery.published_at == Time{} && !delivery.was_tried) {
+    budget_.first_try();
   }
   if (!delivery.was_tried) delivery.successes_seen = delivery.destination->successes;
   OUTBOX_ASSERT(allowed(delivery.state, DeliveryState::in_flight));
@@ -335,6 +370,7 @@ void Outbound::reclaim(Delivery& delivery) {
 Time Outbound::next_wake(Time now) const {
   Time at = delayed_.empty() ? kNever : delayed_.begin()->first;
   if (!ready_.empty() && breaker_.closed_until() > now) at = std::min(at, breaker_.closed_until());
+  if (!awaiting_token_.empty()) at = std::min(at, budget_.next_at());
   return at;
 }
 

@@ -21,6 +21,7 @@
 
 #include "model/delivery.h"
 #include "model/outcome.h"
+#include "relay/budget.h"
 #include "relay/policy.h"
 #include "relay/progress.h"
 #include "sink/sink.h"
@@ -52,6 +53,7 @@ struct Delivery {
   std::optional<Ordinal> ordinal;  // of the stream; absent: it was parked
   std::int64_t row = 0;            // of the side table, where it was parked
   int attempts = 0;                // charged
+  Time failing_since{};            // when the first of those failed
   int uncharged = 0;               // tries in this life that were not charged
   Time retry_at{};                 // not before
   Time published_at{};
@@ -78,6 +80,7 @@ struct LineState {
   bool rows_behind = false;        // the side table may hold waiting deliveries of the key that are not in the line
   bool retreating = false;         // its head is parked: the rest follows as soon as nothing is in flight
   bool in_ready = false;
+  bool awaits_token = false;
   bool idle_listed = false;
   Time delayed_until{};
 };
@@ -95,7 +98,7 @@ struct Line : LineState {
 
 class Outbound {
  public:
-  Outbound(Capabilities capabilities, BreakerPolicy breaker, bool single_destination);
+  Outbound(Capabilities capabilities, BreakerPolicy breaker, RetryBudgetPolicy budget, bool single_destination);
 
   // Starts over. What is in flight is forgotten but for its place in the sink's window.
   void restart();
@@ -132,6 +135,7 @@ class Outbound {
   const Breaker& breaker() const { return breaker_; }
   std::size_t in_flight() const { return in_flight_ + strays_.size(); }
   std::size_t size() const { return size_; }
+  std::size_t loaded() const { return loaded_; }  // of them, those that came from the side table
   // True if the first of some key was never handed over: it can still probe.
   bool has_untried_key() const;
   std::size_t closed_destinations(Time now) const;
@@ -154,6 +158,8 @@ class Outbound {
   bool yields_probe(const Line& line, const Delivery& delivery, Time now) const;
   void pop_ready();
   void wake_delayed(Time now);
+  void release_retries(Time now);
+  void await_token(Line& line);
   void list_if_idle(Line& line);
   Publication depart(Delivery& delivery, Time now);
 
@@ -161,6 +167,7 @@ class Outbound {
   BreakerPolicy breaker_policy_;
   bool single_destination_;
   Breaker breaker_;
+  RetryBudget budget_;
 
   std::deque<Delivery> slab_;
   std::vector<std::uint32_t> free_;
@@ -171,11 +178,13 @@ class Outbound {
   std::unordered_map<std::string, std::unique_ptr<Destination>> destinations_;
   std::deque<Line*> ready_;
   std::set<std::pair<Time, Line*>> delayed_;
+  std::deque<Line*> awaiting_token_;  // their next one is a retry, and the budget had nothing left
   std::vector<Line*> maybe_idle_;
   std::unordered_map<DeliveryId, Stray> strays_;  // in flight since an earlier life
   std::unordered_map<std::string, std::size_t> stray_keys_;
   bool keep_lines_ = false;
   std::size_t size_ = 0;
+  std::size_t loaded_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t in_flight_bytes_ = 0;
 };

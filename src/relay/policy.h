@@ -18,7 +18,8 @@ namespace outbox {
 struct RetryPolicy {
   Duration base{1s};
   Duration cap{30s};
-  int attempts = 8;  // charged tries before a message is dead
+  int attempts = 8;               // charged tries before a message is dead
+  std::optional<Duration> age{};  // and so is one that fails this long after its first charged try
 };
 inline constexpr Duration kBackoffFloor{10ms};
 

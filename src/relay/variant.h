@@ -29,6 +29,8 @@ enum class Variant {
   lapse_keeps_share,        // after a lapse it settles and publishes on, without a new take-over
   gives_in_flight,          // ends, so that its share is given away, while something is in flight
   pause_ignored,            // publishes to a sink that is paused
+  budget_ignored,           // retries go out although the budget has nothing left
+  age_by_last_try,          // a message's age is counted from its last try
 };
 
 #ifdef OUTBOX_VARIANTS

@@ -281,6 +281,18 @@ TEST_P(StoreConformance, ATryThatFailedWaitsAgain) {
   EXPECT_EQ(parking().next_due, state_.database_now + 1h);
 }
 
+// By the database's clock, and whatever it had been parked for before.
+TEST_P(StoreConformance, TheFirstFailureIsRemembered) {
+  park({behind(bench_->insert("1"))});
+  const Parked before = due().at(0).deliveries.at(0);
+  update(before.row, ParkedUpdate::Kind::waiting, Duration(0));
+  const Parked failed = due().at(0).deliveries.at(0);
+  EXPECT_EQ(failed.attempts, 3);
+  EXPECT_GT(failed.failing_since, before.failing_since);
+  update(failed.row, ParkedUpdate::Kind::waiting, Duration(0));
+  EXPECT_EQ(due().at(0).deliveries.at(0).failing_since, failed.failing_since);
+}
+
 TEST_P(StoreConformance, ADeadFirstLetsItsKeyGoOn) {
   const auto a = bench_->insert("1"), b = bench_->insert("1");
   park({waiting(a), behind(b)});

@@ -164,7 +164,7 @@ void Relay::taken_over(const FeedState& state) {
   clock_offset_ = state.database_now - process_.local_now();
   in_doubt_.clear();
   restarting_ = false;
-  ++life_;
+  if (++life_ == 1) began_at_ = world_.loop.now();
   for (const auto& client : clients_) client->begin_life(life());
   world_.trace("{}      begins, epoch {}", name_, epoch_);
   core_->started(state, now());
@@ -280,7 +280,7 @@ void Relay::publish(const Commands::Publish& publish) {
     world_.trace("{}      publish {} to {} {} (attempt {})", name_, each.record->id,
                  world_.scenario.sinks[publish.sink].name, each.destination, each.attempt);
     world_.witness.published({life(), stale(), fenced_, !world_.leases.valid(process_.name()),
-                              process_.paused(publish.sink), world_.loop.now() - now()},
+                              process_.paused(publish.sink), world_.loop.now() - now(), began_at_},
                              publish.sink, each);
   }
   clients_[publish.sink]->publish(publish.batch);

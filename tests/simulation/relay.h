@@ -109,6 +109,7 @@ class Relay {
   std::uint64_t wake_order_ = 0;
   int idle_ticks_ = 0;
   int life_ = 0;  // of the core's memory: a restart begins another
+  Time began_at_{};
   bool fetching_ = false;
   bool settling_ = false;
   bool restarting_ = false;  // what is outstanding is void

@@ -134,6 +134,30 @@ void draw_faults(Scenario& s, Dice& dice) {
   e.operator_actions = few(dice, 0.5, 6);
 }
 
+// Owners that are stopped beyond their lease in the middle of their work, while others are there.
+void draw_sleepers(Scenario& s, Dice dice) {
+  if (s.events.stops == 0 || s.mode == Mode::cursor || capped(s) || !dice.chance(0.3)) return;
+  s.processes = dice.between(2, 3);
+  s.events.stops = dice.between(3, 8);
+  s.lease = dice.between(Duration(400ms), Duration(800ms));
+  s.delay_max = dice.between(Duration(20ms), Duration(60ms));
+}
+
+// A storm of failures against a small budget; ages that some of them reach.
+void draw_retries(Scenario& s, Dice dice) {
+  const bool storm = s.faults.message_fails > 0 && dice.chance(0.25);
+  if (storm) s.faults.message_fails = dice.between(30, 60) / 100.0;
+  const bool ages = dice.chance(0.3);
+  const auto age = [&] { return dice.between(Duration(100ms), Duration(1500ms)); };
+  for (CoreSink& sink : s.options.sinks) {
+    sink.budget = storm ? RetryBudgetPolicy{dice.between(0, 10), dice.between(2, 6)} : RetryBudgetPolicy{10, 1000};
+    if (ages) sink.retry.age = age();
+  }
+  for (Route& route : s.routes) {
+    if (ages && route.retry && dice.chance(0.5)) route.retry->age = age();
+  }
+}
+
 }  // namespace
 
 Scenario draw_scenario(std::uint64_t seed) {
@@ -147,6 +171,8 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_sizes(s, dice);
   draw_relays(s, dice);
   draw_faults(s, dice);
+  draw_sleepers(s, Dice(seed * 0xA0761D6478BD642Fu + 1));
+  draw_retries(s, Dice(seed * 0xD1B54A32D192ED03u + 1));
   s.events.retentions = few(dice, 0.5, 4);
   s.ends_with_drain = dice.chance(0.5);
   s.options.feed.positions = s.mode != Mode::mark;

@@ -74,7 +74,9 @@ void SimStore::park(const Park& park, const Lanes& lanes) {
   row.not_due = park.not_due;
   row.holds_key = park.holds_key;
   row.reason = park.reason;
+  row.failing_since = loop_.now();
   rows_.push_back(row);
+  if (park.attempts > 0) witness_.failing(park.sink, message);
   witness_.parked(park.sink, message, park.state == DeliveryState::dead, park.reason);
   if (park.reason == "destination_closed") {
     witness_.parked_for_destination(park.sink, parking(park.sink, lanes)->counts.uncharged);
@@ -94,10 +96,14 @@ void SimStore::update(const ParkedUpdate& update) {
   row->not_due = false;
   row->done_at = loop_.now();
   row->charged = row->charged || update.attempts > row->attempts;
+  const auto& message = database_.messages()[static_cast<std::size_t>(row->message)];
+  if (row->attempts == 0 && update.attempts > 0) {
+    row->failing_since = loop_.now();
+    witness_.failing(row->sink, message);
+  }
   row->attempts = update.attempts;
   row->holds_key = update.holds_key;
   row->reason = update.reason;
-  const auto& message = database_.messages()[static_cast<std::size_t>(row->message)];
   witness_.row_updated(row->sink, message, update.kind, update.reason);
 }
 
@@ -156,7 +162,7 @@ Result<std::vector<ParkedRun>> SimStore::due(const std::string& sink, const Lane
       const auto& message = database_.messages()[static_cast<std::size_t>(row->message)];
       found.deliveries.push_back({row->row,
                                   make_record(message, scenario_, {Origin::parked, loop_.step(), row->version}),
-                                  row->attempts, row->replays});
+                                  row->attempts, row->replays, row->failing_since});
     }
     runs.push_back(std::move(found));
   }

@@ -31,6 +31,7 @@ class SimStore final : public Store {
     int version = 1;  // of the payload; an edit raises it
     int replays = 0;
     Time done_at{};
+    Time failing_since{};
   };
 
   SimStore(const Scenario& scenario, Database& database, Loop& loop, SimLeases& leases, Witness& witness, Trace& trace);

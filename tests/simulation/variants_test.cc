@@ -59,6 +59,8 @@ const std::vector<Broken> kBroken{
     CORE(lapse_keeps_share),
     CORE(gives_in_flight),
     CORE(pause_ignored),
+    CORE(budget_ignored),
+    CORE(age_by_last_try),
     BENEATH(window_taken_anew),
     BENEATH(no_tombstones),
     BENEATH(stale_owner_settles),

@@ -69,6 +69,8 @@ void Witness::published(const Publisher& by, std::size_t sink, const Publication
   check_again(by, sink, message, *publication.record);
   check_held(by, sink, message);
   check_backoff(by, sink, message);
+  check_age(by, sink, message);
+  check_budget(by, sink, message, *publication.record);
   auto& known = fate(sink, message);
   known.try_step = loop_.step();
   known.exposed = false;
@@ -129,6 +131,44 @@ void Witness::check_backoff(const Publisher& by, std::size_t sink, const Message
   }
 }
 
+const RetryPolicy& Witness::retry_of(std::size_t sink, const Message& message) const {
+  const Route* to = route(sink, message);
+  return to != nullptr && to->retry ? *to->retry : scenario_.options.sinks[sink].retry;
+}
+
+// It failed once more when it was too old, by its row and the clock of the relay that heard it.
+void Witness::check_age(const Publisher& by, std::size_t sink, const Message& message) {
+  const auto& known = fate(sink, message);
+  const auto& age = retry_of(sink, message).age;
+  if (!age || known.charged_to != by.life || known.failing_step == 0) return;
+  if (known.charged_at - by.lag - known.failing_since < *age) return;
+  broken("{} published to {} again although it was too old at its last failure", message.id,
+         scenario_.sinks[sink].name);
+}
+
+// Of one core: a take-over may set its clock forward, by what its bucket holds at most.
+void Witness::check_budget(const Publisher& by, std::size_t sink, const Message& message, const Record& record) {
+  const auto& known = fate(sink, message);
+  const Reading reading = reading_of(record);
+  const bool again = known.charged_to == by.life ||
+                     (reading.origin == Origin::parked && known.failing_step != 0 && reading.step > known.failing_step);
+  auto& tries = tries_[{by.life / 1000, sink}];
+  ++(again ? tries.again : tries.first);
+  const auto& budget = scenario_.options.sinks[sink].budget;
+  const double seconds = std::chrono::duration<double>(loop_.now() - by.since).count() + 10.0 * (by.life % 1000 - 1);
+  const double most = budget.per_second * (1 + seconds) + tries.first * budget.percent / 100.0;
+  if (tries.again > most + 1e-6) {
+    broken("{} retries at {} by one relay, and its budget allows {:.1f}", tries.again, scenario_.sinks[sink].name,
+           most);
+  }
+}
+
+void Witness::failing(const std::string& sink, const Message& message) {
+  auto& known = fate(sink_index(sink), message);
+  known.failing_since = loop_.now();
+  known.failing_step = loop_.step();
+}
+
 void Witness::reported(int life, std::size_t sink, const Publication& publication, const Outcome& outcome, bool alone) {
   const auto& message = database_.message(publication.record->id);
   auto& known = fate(sink, message);
@@ -136,6 +176,7 @@ void Witness::reported(int life, std::size_t sink, const Publication& publicatio
   const bool in_doubt = outcome.verdict == Verdict::unknown || outcome.verdict == Verdict::client_dead;
   if (in_doubt) ++doubts_;
   const bool by_message = outcome.verdict == Verdict::busy && outcome.scope == Scope::message;
+  if ((in_doubt || by_message) && known.failed_at == Time{}) known.failed_at = loop_.now();
   switch (outcome.verdict) {
     case Verdict::delivered:
       known.confirmed = true;
@@ -246,11 +287,14 @@ void Witness::check_death(std::size_t sink, const Message& message, const std::s
   known.was_dead = true;
   const bool own_fault = known.rejected_to != -1 || reason == "no_route" || message.kind == MessageKind::too_large;
   if (own_fault) return;
-  const Route* to = route(sink, message);
-  const int attempts = (to != nullptr && to->retry ? *to->retry : scenario_.options.sinks[sink].retry).attempts;
-  if (known.charges < attempts) {
+  const RetryPolicy& retry = retry_of(sink, message);
+  if (reason == "too_old") {
+    if (retry.age && known.failed_at != Time{} && loop_.now() - known.failed_at >= *retry.age) return;
+    return broken("{} dead at {} of its age, which it has not reached", message.id, scenario_.sinks[sink].name);
+  }
+  if (known.charges < retry.attempts) {
     broken("{} dead at {} ({}) after {} tries that could be charged, of {}", message.id, scenario_.sinks[sink].name,
-           reason, known.charges, attempts);
+           reason, known.charges, retry.attempts);
   }
 }
 
@@ -280,6 +324,9 @@ void Witness::requeued(const std::string& sink, const Message& message, bool) {
   ++requeued_;
   known.charges = 0;
   known.charged_to = -1;
+  known.failed_at = {};
+  known.failing_since = {};
+  known.failing_step = 0;
 }
 
 }  // namespace outbox::sim

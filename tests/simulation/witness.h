@@ -44,6 +44,9 @@ struct Fate {
   int charges = 0;                // tries that the rules let the relay charge
   Time charged_at{};              // the last busy(message)
   int charged_to = -1;            // and the life that heard it
+  Time failed_at{};               // the first try that could be charged
+  Time failing_since{};           // since when its row says that it has failed by its own fault
+  std::uint64_t failing_step = 0;
 };
 
 class Witness {
@@ -57,6 +60,7 @@ class Witness {
     bool lapsed = false;  // its lease has run out
     bool paused = false;  // the operator has paused the sink
     Duration lag{0};      // of its clock behind the database's
+    Time since{};         // when its core began
   };
   // The share is taken over: what was published and not settled before may come twice.
   void taken_over(const Lanes& lanes);
@@ -72,6 +76,8 @@ class Witness {
   void marked(const Message& message);
   void parked(const std::string& sink, const Message& message, bool dead, const std::string& reason);
   void row_updated(const std::string& sink, const Message& message, ParkedUpdate::Kind kind, const std::string& reason);
+  // The row says from now on that the message has failed by its own fault.
+  void failing(const std::string& sink, const Message& message);
   void parked_for_destination(const std::string& sink, std::int64_t rows);
   void discarded(const std::string& sink, const Message& message);
   void requeued(const std::string& sink, const Message& message, bool edited);
@@ -97,6 +103,9 @@ class Witness {
   void check_again(const Publisher& by, std::size_t sink, const Message& message, const Record& record);
   void check_held(const Publisher& by, std::size_t sink, const Message& message);
   void check_backoff(const Publisher& by, std::size_t sink, const Message& message);
+  void check_age(const Publisher& by, std::size_t sink, const Message& message);
+  void check_budget(const Publisher& by, std::size_t sink, const Message& message, const Record& record);
+  const RetryPolicy& retry_of(std::size_t sink, const Message& message) const;
   void check_settled(const Message& message);
   void check_death(std::size_t sink, const Message& message, const std::string& reason);
 
@@ -113,6 +122,11 @@ class Witness {
   std::vector<std::vector<Fate>> fates_;  // sink, message
   std::vector<std::vector<Arrival>> arrivals_;
   std::map<std::string, Successes> successes_;  // sink and destination
+  struct Tries {
+    int first = 0;
+    int again = 0;
+  };
+  std::map<std::pair<int, std::size_t>, Tries> tries_;  // of a core, at a sink
   int doubts_ = 0;
   int exposed_ = 0;   // published and not settled at a take-over
   int requeued_ = 0;  // by the operator

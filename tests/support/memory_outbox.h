@@ -45,6 +45,7 @@ class MemoryOutbox {
     std::string state;  // waiting, dead, done
     Time died_at{};     // for dead
     Park park;
+    Time parked_at{};  // for one that has failed: the first time
   };
   std::vector<ParkedRow> parked(const std::string& sink) const;
 

@@ -159,7 +159,7 @@ class MemoryStore final : public Store {
         run.more = true;
         break;
       }
-      run.deliveries.push_back({row.row, row.park.record, row.park.attempts, 0});
+      run.deliveries.push_back({row.row, row.park.record, row.park.attempts, 0, row.parked_at});
     }
     return run;
   }
@@ -221,6 +221,7 @@ class MemoryStore final : public Store {
       }
       row.state = update.kind == ParkedUpdate::Kind::dead ? "dead" : "waiting";
       row.died_at = state_->now();
+      if (row.park.attempts == 0 && update.attempts > 0) row.parked_at = state_->now();
       row.park.charged = update.attempts > row.park.attempts;
       row.park.attempts = update.attempts;
       row.park.next_attempt = update.next_attempt;
@@ -236,7 +237,8 @@ class MemoryStore final : public Store {
     });
     if (known) return;
     const auto row = ++state_->last_row;
-    state_->parked.push_back({row, row, park.state == DeliveryState::dead ? "dead" : "waiting", state_->now(), park});
+    state_->parked.push_back(
+        {row, row, park.state == DeliveryState::dead ? "dead" : "waiting", state_->now(), park, state_->now()});
     state_->parked.back().park.error = valid_utf8(park.error, 4096);
   }
 

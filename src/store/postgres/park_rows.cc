@@ -112,6 +112,7 @@ Result<void> update_parked(db::PgConnection& connection, const PgNames& names,
       " d set state = u.state, changed_at = now(), not_due = false, holds_key = u.holds_key,"
       " attempts = case when u.state = 'done' then d.attempts else u.attempts end,"
       " charged = d.charged or u.attempts > d.attempts,"
+      " parked_at = case when d.attempts = 0 and u.attempts > 0 then now() else d.parked_at end,"
       " next_attempt_at = case when u.state = 'waiting' then u.next_attempt_at end,"
       " reason = case when u.state = 'done' then d.reason else u.reason end,"
       " last_error = case when u.state = 'done' then d.last_error else u.last_error end,"

@@ -12,6 +12,7 @@ namespace outbox {
 // Inserts what is parked, in order. A waiting row gets a next_attempt_at only if nothing stands in its key's way.
 Result<void> insert_parked(db::PgConnection& connection, const PgNames& names, const std::vector<Park>& parks);
 
+// What fails by its own fault for the first time counts as parked since now (Parked::failing_since).
 Result<void> update_parked(db::PgConnection& connection, const PgNames& names,
                            const std::vector<ParkedUpdate>& updates);
 

@@ -62,6 +62,7 @@ Result<void> line_up(db::PgConnection& connection, const PgNames& names, const s
 // Appends a row to the runs: it is tried now if all before it are, and nothing of its own holds it.
 void add_row(std::vector<ParkedRun>& runs, const db::PgRows& rows, int row, std::size_t run_max) {
   auto delivery = parked_from(rows, row);
+  delivery.failing_since = pg_micros(rows, row, 20);
   if (runs.empty() || runs.back().key != delivery.record->key) runs.push_back({delivery.record->key, {}, false});
   auto& run = runs.back();
   const bool may_be_tried = rows.flag(row, 19);
@@ -87,12 +88,13 @@ Result<std::vector<ParkedRun>> parked_due(PgSession& session, const std::string&
   }
   std::vector<ParkedRun> runs;
   if (keys->ready.empty()) return runs;
-  auto rows = connection.query(
-      "select d.* from unnest($2::text[]) with ordinality as k (key, n) cross join lateral (select " +
-          parked_columns() + ", d.state = 'waiting' and coalesce(d.next_attempt_at <= now(), true) from " +
-          session.names().delivery + " d where d.sink = $1 and d.key = k.key and " + sql_in_the_way("d") +
-          " order by d.ord limit $3::bigint + 1) d order by k.n",
-      {sink, sql_array(keys->ready), std::to_string(run_max)});
+  auto rows =
+      connection.query("select d.* from unnest($2::text[]) with ordinality as k (key, n) cross join lateral (select " +
+                           parked_columns() + ", d.state = 'waiting' and coalesce(d.next_attempt_at <= now(), true), " +
+                           sql_micros("d.parked_at") + " from " + session.names().delivery +
+                           " d where d.sink = $1 and d.key = k.key and " + sql_in_the_way("d") +
+                           " order by d.ord limit $3::bigint + 1) d order by k.n",
+                       {sink, sql_array(keys->ready), std::to_string(run_max)});
   if (!rows) return rows.failure();
   for (int i = 0; i < rows->size(); ++i) add_row(runs, *rows, i, run_max);
   // Another call may have changed a key between the two questions.

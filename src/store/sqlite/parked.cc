@@ -134,7 +134,8 @@ Result<void> ParkedTable::update(const ParkedUpdate& update, Time now, Touched& 
       // A batch that is written a second time finds its own next_attempt_at and leaves `charged` as it is.
       changed = state_.run(
           sql("UPDATE outbox_delivery SET charged = CASE WHEN ?1 > attempts THEN 1 WHEN "
-              "next_attempt_at = ?2 THEN charged ELSE 0 END, attempts = ?1, not_due = 0, "
+              "next_attempt_at = ?2 THEN charged ELSE 0 END, "
+              "parked_at = CASE WHEN attempts = 0 AND ?1 > 0 THEN ?5 ELSE parked_at END, attempts = ?1, not_due = 0, "
               "next_attempt_at = ?2, reason = ?3, last_error = ?4, updated_at = ?5 WHERE row = ?6"),
           {update.attempts, update.next_attempt, update.reason, valid_utf8(update.error, kErrorMax), now, update.row});
       break;
@@ -220,7 +221,7 @@ Result<ParkedRun> ParkedTable::run_of(const std::string& sink, const std::string
   ParkedRun run;
   run.key = key;
   auto rows = state_.query(
-      sql("SELECT row, state, attempts, replays, charged, next_attempt_at, " + std::string(kRecordColumns) +
+      sql("SELECT row, state, attempts, replays, charged, next_attempt_at, parked_at, " + std::string(kRecordColumns) +
           " FROM outbox_delivery INDEXED BY outbox_delivery_key WHERE sink = ? AND key = ? AND "
           "state IN ('waiting', 'dead') AND not_due = 0 AND "
           "(state = 'waiting' OR holds_key = 1) ORDER BY ord LIMIT ?"),
@@ -240,7 +241,8 @@ Result<ParkedRun> ParkedTable::run_of(const std::string& sink, const std::string
     parked.row = rows->integer(0);
     parked.attempts = static_cast<int>(rows->integer(2));
     parked.replays = static_cast<int>(rows->integer(3));
-    parked.record = read_record(*rows, 6);
+    parked.failing_since = rows->time(6);
+    parked.record = read_record(*rows, 7);
     run.deliveries.push_back(std::move(parked));
   }
   return run;
