@@ -106,7 +106,7 @@ sinks:
   audit: { type: plain, path: "audit-{type}.jsonl" }
 routes:
   - { sink: events, aggregate_type: order, type: Paid, owner: billing, topic: "t.{id}", dead_letters: { key: continue } }
-  - { sink: audit, retry: { attempts: 9 } }
+  - { sink: audit, retry: { age: 3h, attempts: 9 } }
   - { sink: none, aggregate_type: test }
 )",
                               {{"PW", "s3cret"}});

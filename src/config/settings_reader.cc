@@ -121,9 +121,9 @@ RetrySettings SettingsReader::merge_retry(const Values& values, RetrySettings re
   if (values.has(prefix + "base")) retry.base = values.duration(prefix + "base");
   if (values.has(prefix + "cap")) retry.cap = values.duration(prefix + "cap");
   if (values.has(prefix + "attempts")) retry.attempts = values.integer(prefix + "attempts");
+  if (values.has(prefix + "age")) retry.age = values.duration(prefix + "age");
   if (retry.cap < retry.base) {
     problems_.error(
-  if (values.has(prefix + "age")) retry.age = values.duration(prefix + "age");
         line, path,
         fmt::format("cap ({}) is below base ({}); raise cap or lower base", to_text(retry.cap), to_text(retry.base)));
   }

@@ -39,10 +39,10 @@ class SettingsReader {
 
   RetrySettings merge_retry(const Values& values, RetrySettings retry, const std::string& prefix, int line,
                             const std::string& path);
+  static RetrySettings with_budget(const Values& values, RetrySettings retry, const std::string& prefix);
   BreakerSettings merge_breaker(const Values& values, BreakerSettings breaker, const std::string& prefix, int line,
                                 const std::string& path);
   void check_names(const std::map<std::string, std::string>& given, std::span<const std::string_view> known,
-  static RetrySettings with_budget(const Values& values, RetrySettings retry, const std::string& prefix);
                    const YamlNode& node, const std::string& path);
 
   const SinkKind* find_kind(std::string_view type) const;
