@@ -130,8 +130,6 @@ RetrySettings SettingsReader::merge_retry(const Values& values, RetrySettings re
   return retry;
 }
 
-BreakerSettings SettingsReader::merge_breaker(const Values& values, BreakerSettings breaker, const std::string& prefix,
-                                              int line, const std::string& path) {
 // Apart from the rest: a route has no budget.
 RetrySettings SettingsReader::with_budget(const Values& values, RetrySettings retry, const std::string& prefix) {
   if (values.has(prefix + "budget.percent")) retry.budget_percent = values.integer(prefix + "budget.percent");
@@ -139,6 +137,8 @@ RetrySettings SettingsReader::with_budget(const Values& values, RetrySettings re
   return retry;
 }
 
+BreakerSettings SettingsReader::merge_breaker(const Values& values, BreakerSettings breaker, const std::string& prefix,
+                                              int line, const std::string& path) {
   if (values.has(prefix + "failures")) breaker.failures = values.integer(prefix + "failures");
   if (values.has(prefix + "open")) breaker.open = values.duration(prefix + "open");
   if (values.has(prefix + "cap")) breaker.cap = values.duration(prefix + "cap");
