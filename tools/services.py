@@ -401,6 +401,7 @@ class PgBouncer(Service):
 class Kafka(Service):
     version = '4.4.0'
     log_binding = '2.25.5'
+    proxied = 1000  # from port(): the listener behind a fault proxy
 
     def libraries(self):
         return self.downloads / f'kafka-{self.version}'
@@ -429,9 +430,12 @@ class Kafka(Service):
             'process.roles': 'broker,controller',
             'node.id': 1,
             'controller.quorum.bootstrap.servers': f'127.0.0.1:{port + 1}',
-            'listeners': f'PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{port + 1}',
-            'advertised.listeners': f'PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{port + 1}',
-            'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT',
+            'listeners': f'PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{port + 1},'
+                         f'PROXIED://127.0.0.1:{port + self.proxied}',
+            # A client goes where the broker says it is: for this listener that is a proxy's port, one further on.
+            'advertised.listeners': f'PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{port + 1},'
+                                    f'PROXIED://127.0.0.1:{port + self.proxied + 1}',
+            'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT',
             'inter.broker.listener.name': 'PLAINTEXT',
             'controller.listener.names': 'CONTROLLER',
             'log.dirs': data,
@@ -468,6 +472,9 @@ class Kafka(Service):
 
     def address(self):
         return f'127.0.0.1:{self.port()}'
+
+    def addresses(self):
+        return {self.variable: self.address(), f'{self.variable}_PROXIED': f'127.0.0.1:{self.port() + self.proxied}'}
 
 
 class RabbitMq(Service):
