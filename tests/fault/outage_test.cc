@@ -25,7 +25,7 @@ class Outage : public PostgresKafka {
   void SetUp() override {
     PostgresKafka::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    shop_->start(3, 100);
+    shop().start(3, 100);
     relay_ = start_relay();
     port_ = admin_port(*relay_);
     ASSERT_TRUE(ready(port_)) << relay_->standard_error();
@@ -33,8 +33,8 @@ class Outage : public PostgresKafka {
   }
 
   void await_traffic() {
-    const auto count = topic_->count();
-    EXPECT_TRUE(eventually(60s, [&] { return topic_->count() > count + 200; })) << relay_->standard_error();
+    const auto count = topic().count();
+    EXPECT_TRUE(eventually(60s, [&] { return topic().count() > count + 200; })) << relay_->standard_error();
   }
 
   // The relay lives on through it, alive and not ready; `why` is in what it says.
@@ -58,7 +58,7 @@ class Outage : public PostgresKafka {
     const auto ended = relay_->wait(30s);
     ASSERT_TRUE(ended && ended->succeeded()) << relay_->standard_error();
     drain_and_judge();
-    EXPECT_EQ(database_->value("select coalesce(max(attempts), 0) from outbox_delivery"), "0");
+    EXPECT_EQ(database().value("select coalesce(max(attempts), 0) from outbox_delivery"), "0");
   }
 
   std::unique_ptr<ChildProcess> relay_;
@@ -67,7 +67,7 @@ class Outage : public PostgresKafka {
 
 TEST_P(Outage, OfTheDatabase) {
   outlast(GetParam(), "feed of events");
-  PQreset(database_->connection());
+  PQreset(database().connection());
   finish();
 }
 

@@ -12,34 +12,19 @@ using namespace std::chrono_literals;
 void PostgresKafka::SetUp() {
   OUTBOX_REQUIRE_SERVICE(server, GetParam());
   OUTBOX_REQUIRE_SERVICE(brokers, Service::kafka);
-  brokers_ = brokers;
-  database_ = std::make_unique<PostgresDatabase>(server);
-  std::string url = database_->url();
+  TrialOptions options;
+  options.server = server;
   if (through_) {
     OUTBOX_REQUIRE_SERVICE(pooler, *through_);
-    url = pooler.substr(0, pooler.rfind('/')) + url.substr(url.rfind('/'));
+    options.pooler = pooler;
   }
-  // The time of a message is when the broker appended it.
-  topic_ = std::make_unique<KafkaTopic>(
-      brokers, "fault", 4, std::map<std::string, std::string>{{"message.timestamp.type", "LogAppendTime"}});
-  daemon_.configure("database: \"" + url + "\"\nsinks:\n  events: { type: kafka, brokers: [ \"" + brokers +
-                    "\" ], from: beginning }\nroutes:\n  - { sink: events, topic: \"" + topic_->name() +
-                    "\" }\nadmin: { listen: \"127.0.0.1:0\" }\n" +
-                    "breaker: { failures: 5, open: 100ms, cap: 500ms }\nretry: { base: 20ms, cap: 200ms }\n" +
-                    more_options_);
-  const Ran init = daemon_.run({"init"});
-  ASSERT_EQ(init.code, 0) << init.err;
-  shop_ = std::make_unique<PostgresShop>(*database_, 40);
-}
-
-std::int64_t PostgresKafka::now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
+  options.settings += more_options_;
+  trial_ = std::make_unique<Trial>(options);
 }
 
 std::unique_ptr<ChildProcess> PostgresKafka::start_relay(const std::vector<std::string>& before) {
-  lives_.push_back({now_ms(), 0});
-  return daemon_.start({}, {}, before);
+  lives_.push_back({wall_clock_ms(), 0});
+  return trial_->start_relay(before);
 }
 
 void PostgresKafka::kill(ChildProcess& relay) {
@@ -51,60 +36,42 @@ void PostgresKafka::trade_in_peace() {
   auto relay = start_relay();
   const auto port = admin_port(*relay);
   EXPECT_TRUE(eventually(30s, [&] { return get(port, "/readyz").status == 200; })) << relay->standard_error();
-  peace_ms_ = now_ms();
-  const auto answered = shop_->answered();
-  EXPECT_TRUE(eventually(60s, [&] { return shop_->answered() > answered + 500; }));
+  peace_ms_ = wall_clock_ms();
+  const auto answered = shop().answered();
+  EXPECT_TRUE(eventually(60s, [&] { return shop().answered() > answered + 500; }));
   relay->terminate();
   const auto ended = relay->wait(30s);
   EXPECT_TRUE(ended && ended->succeeded()) << relay->standard_error();
 }
 
-PostgresKafka::Judgement PostgresKafka::drain() {
-  shop_->stop();
-  lives_.push_back({now_ms(), 0});
-  const Ran once = daemon_.run_once();
-  EXPECT_EQ(once.code, 0) << once.err;
-
-  Judgement judgement{{}, topic_->read(), shop_->ledger()};
-  const auto& [findings, arrivals, ledger] = judgement;
-  Evidence evidence;
-  for (const auto& entry : ledger) evidence.committed.push_back(entry.row);
-  for (const auto& message : arrivals) evidence.arrived.push_back(message.header("message-id"));
-  evidence.rolled_back = shop_->rolled_back();
-  evidence.dead = shop_->dead_letters();
-  judgement.findings = check(evidence);
-  for (const auto& fault : findings.faults) ADD_FAILURE() << fault;
-  EXPECT_TRUE(findings.clean());
-  EXPECT_GT(findings.committed, 0);
-  EXPECT_EQ(findings.delivered, findings.committed);
-  EXPECT_EQ(findings.dead, 0);
-  std::printf("committed %ld, rolled back %ld, delivered %ld, duplicates %ld, lost %ld, ghosts %ld, out of order %ld\n",
-              static_cast<long>(findings.committed), static_cast<long>(findings.rolled_back),
-              static_cast<long>(findings.delivered), static_cast<long>(findings.duplicates),
-              static_cast<long>(findings.lost), static_cast<long>(findings.ghosts),
-              static_cast<long>(findings.out_of_order));
-  return judgement;
+Verdict PostgresKafka::drain() {
+  lives_.push_back({wall_clock_ms(), 0});
+  Verdict verdict = trial_->judge();
+  for (const auto& fault : verdict.faults) ADD_FAILURE() << fault;
+  EXPECT_TRUE(verdict.findings.clean());
+  EXPECT_EQ(verdict.findings.delivered, verdict.findings.committed);
+  EXPECT_EQ(verdict.findings.dead, 0);
+  std::printf("%s\n", describe(verdict.findings).c_str());
+  return verdict;
 }
 
 int PostgresKafka::drain_and_judge() {
-  const Judgement judgement = drain();
-  expect_single(judgement.arrivals, judgement.ledger);
-  return tell_of_kills(judgement.arrivals, judgement.ledger);
+  const Verdict verdict = drain();
+  expect_single(verdict);
+  return tell_of_kills(verdict);
 }
 
-void PostgresKafka::expect_single(const std::vector<KafkaMessage>& arrivals,
-                                  const std::vector<PostgresShop::Entry>& ledger) const {
+void PostgresKafka::expect_single(const Verdict& verdict) const {
   if (peace_ms_ == 0) return;
   std::unordered_map<std::string, int> times;
-  for (const KafkaMessage& message : arrivals) ++times[message.header("message-id")];
-  for (const auto& entry : ledger) {
+  for (const Arrival& arrival : verdict.arrivals) ++times[arrival.id];
+  for (const auto& entry : verdict.ledger) {
     if (entry.at_ms <= peace_ms_) continue;
     EXPECT_EQ(times[entry.row.id], 1) << entry.row.id << ": nothing had happened to the relay";
   }
 }
 
-int PostgresKafka::tell_of_kills(const std::vector<KafkaMessage>& arrivals,
-                                 const std::vector<PostgresShop::Entry>& ledger) const {
+int PostgresKafka::tell_of_kills(const Verdict& verdict) const {
   struct Count {
     int first = 0;     // arrivals that nobody had seen
     int repeated = 0;  // of this life's arrivals, came again later: they were sent and not settled
@@ -118,9 +85,8 @@ int PostgresKafka::tell_of_kills(const std::vector<KafkaMessage>& arrivals,
   std::vector<Count> counts(lives_.size());
   std::unordered_map<std::string, std::size_t> first_life;  // of a message
   std::unordered_map<std::string, std::size_t> last_life;
-  for (const KafkaMessage& message : arrivals) {
-    const std::string id = message.header("message-id");
-    const auto life = life_of(message.timestamp_ms);
+  for (const auto& [id, at_ms] : verdict.arrivals) {
+    const auto life = life_of(at_ms);
     const auto before = last_life.find(id);
     if (before == last_life.end()) {
       first_life[id] = life;
@@ -130,7 +96,7 @@ int PostgresKafka::tell_of_kills(const std::vector<KafkaMessage>& arrivals,
     }
     last_life[id] = life;
   }
-  for (const auto& entry : ledger) {
+  for (const auto& entry : verdict.ledger) {
     const auto arrived = first_life.find(entry.row.id);
     for (auto life = life_of(entry.at_ms); arrived != first_life.end() && life < arrived->second; ++life) {
       if (entry.at_ms < lives_[life].killed_ms) ++counts[life].unsent;

@@ -6,10 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "app/checker.h"
-#include "fault/postgres_shop.h"
-#include "support/daemon.h"
-#include "support/kafka_topic.h"
+#include "fault/trial.h"
 #include "support/services.h"
 
 namespace outbox::test {
@@ -27,40 +24,33 @@ class PostgresKafka : public testing::TestWithParam<Service> {
   // Starts a relay and notes it as a life of its own.
   std::unique_ptr<ChildProcess> start_relay(const std::vector<std::string>& before = {});
   void kill(ChildProcess& relay);
-  void note_death() { lives_.back().killed_ms = now_ms(); }
+  void note_death() { lives_.back().killed_ms = wall_clock_ms(); }
 
   // One more life, that nothing happens to: what is committed in it has to arrive exactly once. Ends by SIGTERM.
   void trade_in_peace();
 
-  struct Judgement {
-    Findings findings;
-    std::vector<KafkaMessage> arrivals;
-    std::vector<PostgresShop::Entry> ledger;
-  };
   // Stops the shop, delivers the rest with `run --once`, and lets the checker judge: all of it is a failure of the
   // test, but duplicates are only counted.
-  Judgement drain();
+  Verdict drain();
 
-  // Stops the shop, delivers the rest with `run --once`, and lets the checker judge. Prints a line per life that was
-  // killed. Returns how many kills found something in flight, of a relay that had published: sent and not settled, or
-  // committed and not sent.
+  // The same. Prints a line per life that was killed. Returns how many kills found something in flight, of a relay
+  // that had published: sent and not settled, or committed and not sent.
   int drain_and_judge();
 
-  static std::int64_t now_ms();
+  PostgresDatabase& database() { return trial_->database(); }
+  FarEnd& topic() { return trial_->far_end(); }
+  PostgresShop& shop() { return trial_->shop(); }
 
   std::optional<Service> through_;  // a pooler between the relays and the database, before SetUp
   std::string more_options_;        // lines of the configuration, before SetUp
-  std::string brokers_;
-  std::unique_ptr<PostgresDatabase> database_;
-  std::unique_ptr<KafkaTopic> topic_;
-  std::unique_ptr<PostgresShop> shop_;
-  Daemon daemon_;
-  std::vector<Life> lives_;
-  std::int64_t peace_ms_ = 0;  // 0: there was none
+  std::unique_ptr<Trial> trial_;
 
  private:
-  void expect_single(const std::vector<KafkaMessage>& arrivals, const std::vector<PostgresShop::Entry>& ledger) const;
-  int tell_of_kills(const std::vector<KafkaMessage>& arrivals, const std::vector<PostgresShop::Entry>& ledger) const;
+  void expect_single(const Verdict& verdict) const;
+  int tell_of_kills(const Verdict& verdict) const;
+
+  std::vector<Life> lives_;
+  std::int64_t peace_ms_ = 0;  // 0: there was none
 };
 
 inline std::string server_name(const testing::TestParamInfo<Service>& server) {

@@ -14,14 +14,14 @@ class KilledRelay : public PostgresKafka {
   // Before every third life, a transaction of 3,000 messages, so that kills fall into a backlog, too.
   void trade_and_kill(int kills, std::uint64_t seed) {
     std::mt19937_64 dice(seed);
-    shop_->start(4, 150, seed);
+    shop().start(4, 150, seed);
     for (int i = 0; i < kills; ++i) {
-      if (i % 3 == 0) shop_->burst(3000);
-      const auto count = topic_->count();
+      if (i % 3 == 0) shop().burst(3000);
+      const auto count = topic().count();
       auto relay = start_relay();
       // At any time of its life; or soon after it was seen to publish, or to settle.
       if (i % 4 == 1 || i % 4 == 2) {
-        EXPECT_TRUE(eventually(30s, [&] { return topic_->count() > count; })) << relay->standard_error();
+        EXPECT_TRUE(eventually(30s, [&] { return topic().count() > count; })) << relay->standard_error();
       } else if (i % 4 == 3) {
         const auto before = position();
         EXPECT_TRUE(eventually(30s, [&] { return position() != before; })) << relay->standard_error();
@@ -32,7 +32,7 @@ class KilledRelay : public PostgresKafka {
     }
   }
 
-  std::string position() { return database_->value("select last || coalesce(s1::text, '') from outbox_position"); }
+  std::string position() { return database().value("select last || coalesce(s1::text, '') from outbox_position"); }
 };
 
 TEST_P(KilledRelay, AtRandomLosesNothing) {

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 class KilledWhileSettling : public PostgresKafka {};
 
 TEST_P(KilledWhileSettling, TwentyTimesLosesNothing) {
-  shop_->start(3, 100);
+  shop().start(3, 100);
   // Until ten kills hit the statement of a settle itself; the others are as likely in what the store asks in between.
   int at_settle = 0;
   for (int i = 0; i < 60 && (i < 20 || at_settle < 10); ++i) {
@@ -19,7 +19,7 @@ TEST_P(KilledWhileSettling, TwentyTimesLosesNothing) {
     const std::string call = i % 2 == 0 ? "sendto" : "recvfrom";
     const int nth = 5 + i / 2 % 10;  // the first ones ask what is parked
     SyscallKill kill(*relay, "store", call, nth);
-    shop_->burst(500);
+    shop().burst(500);
     ASSERT_TRUE(kill.happened(30s)) << relay->standard_error();
     note_death();
     std::printf("killed at %s number %d of the store: %s\n", call.c_str(), nth, kill.last_call().c_str());

@@ -8,12 +8,13 @@ namespace outbox::test {
 namespace {
 
 constexpr const char* kTables = R"sql(
-  create table aggregate (key text primary key, n bigint not null default 0);
+  create table aggregate (key text primary key, n bigint not null default 0, most bigint);
   create table ledger (id text primary key, key text not null, n bigint not null, at timestamptz not null);
   create function trade(k text) returns void language plpgsql as $$
     declare c bigint; m uuid;
     begin
-      update aggregate set n = n + 1 where key = k returning n into c;
+      update aggregate set n = n + 1 where key = k and (n < most or most is null) returning n into c;
+      if c is null then return; end if;
       m := outbox_send('order', k, 'Traded', '{"n": ' || c || ', "text": "' || repeat('x', 400) || '"}');
       insert into ledger values (m, k, c, clock_timestamp());
     end $$;
@@ -33,10 +34,11 @@ bool said(PGconn* connection, const std::string& sql) {
 
 }  // namespace
 
-PostgresShop::PostgresShop(PostgresDatabase& database, int keys) : database_(database), keys_(keys) {
+PostgresShop::PostgresShop(PostgresDatabase& database, int keys, int messages_per_key)
+    : database_(database), keys_(keys) {
   database_.execute(kTables);
-  database_.execute("insert into aggregate (key) select 'k' || i from generate_series(1, " + std::to_string(keys) +
-                    ") i");
+  database_.execute("insert into aggregate (key, most) select 'k' || i, nullif(" + std::to_string(messages_per_key) +
+                    ", 0) from generate_series(1, " + std::to_string(keys) + ") i");
 }
 
 void PostgresShop::start(int writers, int rate, std::uint64_t seed) {

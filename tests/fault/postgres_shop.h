@@ -13,8 +13,9 @@ namespace outbox::test {
 
 class PostgresShop {
  public:
-  // Makes the application's tables beside the outbox, which has to be there; `keys` aggregates.
-  PostgresShop(PostgresDatabase& database, int keys);
+  // Makes the application's tables beside the outbox, which has to be there; `keys` aggregates, each of which has so
+  // many messages and no more (0: no limit).
+  PostgresShop(PostgresDatabase& database, int keys, int messages_per_key = 0);
   ~PostgresShop() { stop(); }
 
   // `writers` threads that trade until stop(), about `rate` transactions a second each. A database that goes away is

@@ -16,47 +16,24 @@ class SeveralRelays : public PostgresKafka {
  protected:
   SeveralRelays() { more_options_ = "lease: 2s\n"; }
 
-  using Relays = std::vector<std::unique_ptr<ChildProcess>>;
-
-  // Lanes that a living relay has.
-  int lanes_of(const ChildProcess& relay) {
-    return std::stoi(
-        database_->value("select coalesce(sum(p.lane_to - p.lane + 1), 0) from outbox_position p join outbox_lease l "
-                         "on l.relay = p.owner"
-                         " and l.feed = p.sink and l.until > clock_timestamp() where p.owner like '%:" +
-                         std::to_string(relay.pid()) + ":%'"));
-  }
-  // All lanes have an owner, and each relay has at least a quarter of a fair part.
-  bool shared(const Relays& relays) {
-    int sum = 0;
-    for (const auto& relay : relays) {
-      const int lanes = lanes_of(*relay);
-      if (lanes < 16 / static_cast<int>(relays.size())) return false;
-      sum += lanes;
-    }
-    return sum == 64;
-  }
-  std::string told(const Relays& relays) {
-    std::string all =
-        database_->value("select string_agg(format('%s-%s %s', lane, lane_to, owner), E'\n') from outbox_position");
-    for (const auto& relay : relays) all += "\n---\n" + relay->standard_error();
-    return all;
-  }
+  int lanes_of(const ChildProcess& relay) { return trial_->lanes_of(relay); }
+  bool shared(const Relays& relays) { return trial_->shared(relays); }
+  std::string told(const Relays& relays) { return trial_->told(relays); }
   void stop(ChildProcess& relay) {
     relay.terminate();
     const auto ended = relay.wait(30s);
     EXPECT_TRUE(ended && ended->succeeded()) << relay.standard_error();
   }
   bool trades(int more) {
-    const auto answered = shop_->answered();
-    return eventually(60s, [&] { return shop_->answered() > answered + more; });
+    const auto answered = shop().answered();
+    return eventually(60s, [&] { return shop().answered() > answered + more; });
   }
   // Three come, one after the other, and go.
   void come_and_go();
 };
 
 void SeveralRelays::come_and_go() {
-  shop_->start(4, 150, 1);
+  shop().start(4, 150, 1);
   Relays relays;
   for (int i = 0; i < 3; ++i) {
     relays.push_back(start_relay());
@@ -75,13 +52,13 @@ TEST_P(SeveralRelays, ThatComeAndGoSendNothingTwice) { come_and_go(); }
 
 TEST_P(SeveralRelays, ThatAreKilledLoseNothing) {
   std::mt19937_64 dice(3);
-  shop_->start(4, 150, 3);
+  shop().start(4, 150, 3);
   Relays relays;
   for (int i = 0; i < 3; ++i) relays.push_back(start_relay());
   ASSERT_TRUE(eventually(30s, [&] { return shared(relays); })) << told(relays);
   for (int i = 0; i < 10; ++i) {
     auto& victim = relays[dice() % relays.size()];
-    if (i % 2 == 0) shop_->burst(2000);
+    if (i % 2 == 0) shop().burst(2000);
     EXPECT_TRUE(trades(static_cast<int>(dice() % 200)));
     kill(*victim);
     EXPECT_TRUE(trades(50));
@@ -94,12 +71,12 @@ TEST_P(SeveralRelays, ThatAreKilledLoseNothing) {
 
 // It wakes up when its share is another relay's: it hands nothing on, and settles nothing.
 TEST_P(SeveralRelays, OneThatSleptPastItsLeaseIsOvertaken) {
-  shop_->start(4, 150, 5);
+  shop().start(4, 150, 5);
   Relays relays;
   for (int i = 0; i < 2; ++i) relays.push_back(start_relay());
   ASSERT_TRUE(eventually(30s, [&] { return shared(relays); })) << told(relays);
   for (int i = 0; i < 3; ++i) {
-    shop_->burst(2000);
+    shop().burst(2000);
     ::kill(relays[0]->pid(), SIGSTOP);
     ASSERT_TRUE(eventually(30s, [&] { return lanes_of(*relays[1]) == 64; })) << told(relays);
     EXPECT_TRUE(trades(200));
@@ -123,7 +100,7 @@ class PooledRelays : public SeveralRelays {
 TEST_P(PooledRelays, ThatComeAndGoSendNothingTwice) {
   come_and_go();
   OUTBOX_REQUIRE_SERVICE(pooler, Service::pgbouncer);
-  const std::string url = pooler.substr(0, pooler.rfind('/')) + database_->url().substr(database_->url().rfind('/'));
+  const std::string url = pooler.substr(0, pooler.rfind('/')) + database().url().substr(database().url().rfind('/'));
   for (int i = 0; i < 8; ++i) {
     auto connection = db::PgConnection::open(url);
     ASSERT_TRUE(connection) << connection.failure().what;

@@ -24,6 +24,7 @@ NatsMessage convert(natsMsg* raw) {
   message.subject = natsMsg_GetSubject(raw);
   message.data.assign(natsMsg_GetData(raw), static_cast<std::size_t>(natsMsg_GetDataLength(raw)));
   message.sequence = natsMsg_GetSequence(raw);
+  message.at_ms = natsMsg_GetTime(raw) / 1'000'000;
   const char** names = nullptr;
   int count = 0;
   if (natsMsgHeader_Keys(raw, &names, &count) != NATS_OK) return message;

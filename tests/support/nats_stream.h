@@ -17,6 +17,7 @@ struct NatsMessage {
   std::string data;
   std::vector<std::pair<std::string, std::string>> headers;
   std::uint64_t sequence = 0;
+  std::int64_t at_ms = 0;  // when the stream took it
 
   // The first header of that name, or empty.
   std::string header(const std::string& name) const;

@@ -1,0 +1,178 @@
+#include "fault/storm.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include "support/eventually.h"
+#include "support/services.h"
+
+namespace outbox::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kCalmsDownIn = 120s;
+constexpr auto kEndsIn = 30s;
+
+void stop_database() { kill_service(Service::postgresql); }
+void start_database() { start_service(Service::postgresql); }
+
+}  // namespace
+
+Storm::Storm(Trial& trial, std::uint64_t seed, const Scope& scope)
+    : trial_(trial), schedule_(make_schedule(seed, scope)), relays_(static_cast<std::size_t>(scope.relays)) {
+  std::printf("seed %llu, %d relays, %zu faults\n", static_cast<unsigned long long>(seed), scope.relays,
+              schedule_.size());
+  for (const Step& step : schedule_) std::printf("  %s\n", describe(step).c_str());
+}
+
+void Storm::pass() {
+  for (auto& relay : relays_) relay = trial_.start_relay();
+  began_ = Clock::now();
+  for (const Event& event : events()) {
+    std::this_thread::sleep_until(began_ + event.at);
+    look_at_relays();
+    happen(event);
+  }
+  for (auto& [kind, change] : busy_) {
+    if (change.valid()) change.get();
+  }
+  say("all is healed");
+  look_at_relays();
+  calm_down();
+  stop_relays();
+}
+
+std::vector<Storm::Event> Storm::events() const {
+  std::vector<Event> events;
+  for (const Step& step : schedule_) {
+    events.push_back({step.at, &step, false});
+    if (step.until > step.at) events.push_back({step.until, &step, true});
+  }
+  std::ranges::stable_sort(events, {}, &Event::at);
+  return events;
+}
+
+void Storm::happen(const Event& event) {
+  const Step& step = *event.step;
+  switch (step.thing.kind) {
+    case Thing::Kind::relay: return event.heals ? heal_relay(step) : harm_relay(step);
+    case Thing::Kind::broker:
+    case Thing::Kind::database: return event.heals ? heal_server(step) : harm_server(step);
+    case Thing::Kind::sink_link:
+    case Thing::Kind::database_link: break;
+  }
+  FaultProxy& link = link_of(step.thing);
+  if (!event.heals) return harm_link(link, step);
+  if (step.fault == Fault::drop_answers) link.cut();
+  link.set({});
+}
+
+void Storm::harm_relay(const Step& step) {
+  auto& relay = relays_[static_cast<std::size_t>(step.thing.number)];
+  if (step.fault == Fault::pause) return relay->signal(SIGSTOP);
+  if (step.fault == Fault::stop) return relay->terminate();
+  const auto count = in_flight(*relay);
+  relay->kill_and_wait();
+  say("killed " + describe(step.thing) + ", in flight: " + (count ? std::to_string(*count) : "not known"));
+  relay.reset();
+}
+
+void Storm::heal_relay(const Step& step) {
+  auto& relay = relays_[static_cast<std::size_t>(step.thing.number)];
+  if (step.fault == Fault::pause) return relay->signal(SIGCONT);
+  if (step.fault == Fault::stop) {
+    const auto ended = relay->wait(kEndsIn);
+    if (!ended || !ended->succeeded()) {
+      faults_.push_back(describe(step) + ": it did not end by SIGTERM as it should: " + relay->standard_error());
+    }
+  }
+  relay = trial_.start_relay();
+}
+
+void Storm::harm_link(FaultProxy& link, const Step& step) {
+  switch (step.fault) {
+    case Fault::delay: return link.set({.delay = std::chrono::milliseconds(step.amount)});
+    case Fault::throttle: return link.set({.bytes_per_second = step.amount * 1000});
+    case Fault::hold: return link.set({.hold = true});
+    case Fault::drop_answers: return link.set({.drop_answers = true});
+    case Fault::refuse: link.set({.refuse = true}); return link.cut();
+    default: return link.cut();
+  }
+}
+
+void Storm::harm_server(const Step& step) {
+  await_server(step.thing);
+  FarEnd& far_end = trial_.far_end();
+  if (step.fault == Fault::freeze) return far_end.pause();
+  busy_[step.thing.kind] = step.thing.kind == Thing::Kind::database
+                               ? std::async(std::launch::async, stop_database)
+                               : std::async(std::launch::async, [&far_end] { far_end.kill(); });
+}
+
+void Storm::heal_server(const Step& step) {
+  await_server(step.thing);
+  FarEnd& far_end = trial_.far_end();
+  if (step.fault == Fault::freeze) return far_end.resume();
+  busy_[step.thing.kind] = step.thing.kind == Thing::Kind::database
+                               ? std::async(std::launch::async, start_database)
+                               : std::async(std::launch::async, [&far_end] { far_end.start(); });
+}
+
+void Storm::await_server(const Thing& thing) {
+  auto& change = busy_[thing.kind];
+  if (change.valid()) change.get();
+}
+
+void Storm::look_at_relays() {
+  for (std::size_t i = 0; i < relays_.size(); ++i) {
+    auto& relay = relays_[i];
+    if (!relay || relay->running()) continue;
+    const auto ended = relay->wait(0ms);
+    if (ended->succeeded()) continue;  // stopped, and not yet started again
+    faults_.push_back("relay " + std::to_string(i + 1) + " ended by itself: " + relay->standard_error());
+    relay = trial_.start_relay();
+  }
+}
+
+void Storm::calm_down() {
+  trial_.shop().stop();
+  PQreset(trial_.database().connection());
+  const auto committed = static_cast<std::int64_t>(trial_.shop().ledger().size());
+  std::int64_t count = 0;
+  auto moved = Clock::now();
+  const bool calm = eventually(kCalmsDownIn, [&] {
+    const std::int64_t before = std::exchange(count, trial_.far_end().count());
+    if (count != before) moved = Clock::now();
+    const auto dead = static_cast<std::int64_t>(trial_.shop().dead_letters().size());
+    return count + dead >= committed && Clock::now() - moved > 3s &&
+           trial_.database().value("select count(*) from outbox_delivery where state = 'waiting'") == "0";
+  });
+  say("arrived " + std::to_string(count) + " of " + std::to_string(committed) + " committed");
+  if (!calm) faults_.push_back("not all was delivered after all was healed:\n" + trial_.told(relays_));
+}
+
+void Storm::stop_relays() {
+  for (const auto& relay : relays_) relay->terminate();
+  for (std::size_t i = 0; i < relays_.size(); ++i) {
+    const auto ended = relays_[i]->wait(kEndsIn);
+    if (ended && ended->succeeded()) continue;
+    faults_.push_back("relay " + std::to_string(i + 1) +
+                      " did not end by SIGTERM as it should: " + relays_[i]->standard_error());
+  }
+}
+
+FaultProxy& Storm::link_of(const Thing& thing) {
+  return thing.kind == Thing::Kind::sink_link ? trial_.sink_link() : trial_.database_link();
+}
+
+void Storm::say(const std::string& what) const {
+  const auto since = std::chrono::duration<double>(Clock::now() - began_).count();
+  std::printf("%6.1f s: %s\n", since, what.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace outbox::test
