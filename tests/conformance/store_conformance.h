@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "store/forwarding_store.h"
 #include "store/operator_store.h"
 #include "store/store.h"
 
@@ -25,6 +26,7 @@ class StoreBench {
   virtual std::unique_ptr<Store> make_store() = 0;
   // What people use beside it; null: this database has none.
   virtual std::unique_ptr<OperatorStore> make_operator() { return nullptr; }
+  virtual std::unique_ptr<ForwardingStore> make_forwarding() { return nullptr; }
   // Commits a message of aggregate type "order" in a transaction of its own, and returns it as a source reads it.
   virtual RecordPtr insert(const std::string& aggregate_id) = 0;
   // Where a sink stands that has settled all that is committed by now.

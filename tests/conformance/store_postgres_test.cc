@@ -1,5 +1,6 @@
-#include "conformance/operator_conformance.h"
+#include "conformance/forwarding_conformance.h"
 #include "source/poll/table_shape.h"
+#include "store/postgres/postgres_forwarding.h"
 #include "store/postgres/postgres_operator.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/schema.h"
@@ -26,6 +27,10 @@ class PostgresBench : public StoreBench {
   std::unique_ptr<Store> make_store() override { return make_postgres_store(database_.url(), shape_.table); }
   std::unique_ptr<OperatorStore> make_operator() override {
     return make_postgres_operator(database_.url(), shape_.table);
+  }
+
+  std::unique_ptr<ForwardingStore> make_forwarding() override {
+    return make_postgres_forwarding(database_.url(), shape_.table);
   }
 
   RecordPtr insert(const std::string& aggregate_id) override {
@@ -61,6 +66,9 @@ INSTANTIATE_TEST_SUITE_P(Postgres, StoreConformance,
                          testing::Values(on("debian", Service::postgresql), on("newest", Service::postgresql_newest)),
                          store_name);
 INSTANTIATE_TEST_SUITE_P(Postgres, OperatorConformance,
+                         testing::Values(on("debian", Service::postgresql), on("newest", Service::postgresql_newest)),
+                         store_name);
+INSTANTIATE_TEST_SUITE_P(Postgres, ForwardingConformance,
                          testing::Values(on("debian", Service::postgresql), on("newest", Service::postgresql_newest)),
                          store_name);
 

@@ -1,9 +1,10 @@
 #include <stdexcept>
 
-#include "conformance/operator_conformance.h"
+#include "conformance/forwarding_conformance.h"
 #include "db/sqlite.h"
 #include "source/poll/sqlite_source.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/sqlite_forwarding.h"
 #include "store/sqlite/sqlite_operator.h"
 #include "store/sqlite/sqlite_store.h"
 #include "support/temp_dir.h"
@@ -23,6 +24,7 @@ class SqliteBench : public StoreBench {
 
   std::unique_ptr<Store> make_store() override { return make_sqlite_store("sqlite:" + file_, {}); }
   std::unique_ptr<OperatorStore> make_operator() override { return make_sqlite_operator("sqlite:" + file_, {}); }
+  std::unique_ptr<ForwardingStore> make_forwarding() override { return make_sqlite_forwarding("sqlite:" + file_, {}); }
 
   RecordPtr insert(const std::string& aggregate_id) override {
     auto done = application_->run(
@@ -51,6 +53,10 @@ INSTANTIATE_TEST_SUITE_P(Sqlite, StoreConformance,
                                                    [](std::string&) { return std::make_unique<SqliteBench>(); }}),
                          store_name);
 INSTANTIATE_TEST_SUITE_P(Sqlite, OperatorConformance,
+                         testing::Values(StoreType{"sqlite",
+                                                   [](std::string&) { return std::make_unique<SqliteBench>(); }}),
+                         store_name);
+INSTANTIATE_TEST_SUITE_P(Sqlite, ForwardingConformance,
                          testing::Values(StoreType{"sqlite",
                                                    [](std::string&) { return std::make_unique<SqliteBench>(); }}),
                          store_name);

@@ -333,7 +333,7 @@ TEST(SqliteSchema, IsMadeOnceEvenByTwoAtOnce) {
     for (auto& report : reports) both.emplace_back([&] { report = init_sqlite(file, {}); });
   }
   for (const auto& report : reports) ASSERT_TRUE(report) << report.failure().what;
-  EXPECT_EQ(reports[0]->applied.size() + reports[1]->applied.size(), 3u);
+  EXPECT_EQ(reports[0]->applied.size() + reports[1]->applied.size(), 4u);
   EXPECT_TRUE(init_sqlite(file, {})->applied.empty());
 }
 
@@ -363,7 +363,7 @@ TEST(SqliteSchema, LeavesAForeignTableAlone) {
   ASSERT_TRUE(shop->script("CREATE TABLE events (n INTEGER PRIMARY KEY, body TEXT)"));
   const auto report = init_sqlite(file, {"events", "json", "poll"});
   ASSERT_TRUE(report) << report.failure().what;
-  EXPECT_EQ(report->applied, (std::vector<std::string>{"0001_state", "0002_operations"}));
+  EXPECT_EQ(report->applied, (std::vector<std::string>{"0001_state", "0002_operations", "0003_forwarding"}));
   EXPECT_EQ(*shop->integer("SELECT count(*) FROM sqlite_schema"), 1);
 }
 
@@ -386,17 +386,20 @@ TEST(SqliteSchema, OlderStateIsBroughtUpToDateAndTheNextVersionIsUsed) {
   };
   {
     auto state = db::Sqlite::open(sqlite_state_file(file), db::Sqlite::Mode::write);
-    ASSERT_TRUE(state->script("DROP INDEX outbox_delivery_dead; DROP TABLE outbox_pause; DROP TABLE outbox_audit"));
+    ASSERT_TRUE(
+        state->script("DROP INDEX outbox_delivery_dead; DROP TABLE outbox_pause; DROP TABLE outbox_audit;"
+                      "DROP INDEX outbox_delivery_unforwarded; ALTER TABLE outbox_delivery DROP COLUMN"
+                      " forwarded; ALTER TABLE outbox_delivery DROP COLUMN forward_refusal"));
   }
   ASSERT_TRUE(set_version("1"));
   ASSERT_TRUE(open_sqlite_state(file, ""));
   EXPECT_EQ(open_sqlite_state(file, "")->integer("SELECT count(*) FROM outbox_audit").value(), 0);
   const auto again = init_sqlite(file, {});
   EXPECT_TRUE(again->applied.empty());
-  EXPECT_EQ(again->version, 2);
-  ASSERT_TRUE(set_version("3"));
-  EXPECT_TRUE(open_sqlite_state(file, "")) << "the next outboxd's, which only adds";
+  EXPECT_EQ(again->version, 3);
   ASSERT_TRUE(set_version("4"));
+  EXPECT_TRUE(open_sqlite_state(file, "")) << "the next outboxd's, which only adds";
+  ASSERT_TRUE(set_version("5"));
   EXPECT_FALSE(open_sqlite_state(file, ""));
 }
 
