@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sink/embedded/embedded_sink.h"
 #include "sink/file/file_sink.h"
 #include "sink/http/http_sink.h"
 #include "sink/kafka/kafka_sink.h"
@@ -12,7 +13,7 @@ namespace outbox::app {
 
 std::span<const SinkType> sink_types() {
   static const std::vector<SinkType> kTypes{
-      kafka_sink(), rabbitmq_sink(), nats_sink(), http_sink(), file_sink(), stdout_sink(),
+      kafka_sink(), rabbitmq_sink(), nats_sink(), http_sink(), file_sink(), stdout_sink(), embedded_sink(),
   };
   return kTypes;
 }
@@ -26,6 +27,7 @@ config::SinkKind to_kind(const SinkType& type) {
           type.address_option,
           type.default_address,
           [create = type.create](std::string_view name, const config::Values& options) -> Result<void> {
+            if (create == nullptr) return {};
             auto sink = create(name, options);
             if (!sink) return sink.failure();
             return {};
@@ -34,6 +36,14 @@ config::SinkKind to_kind(const SinkType& type) {
           type.check_options,
           type.second_address_option,
           type.route_address};
+}
+
+const SinkType& sink_type(const config::SinkSettings& sink) {
+  const auto types = sink_types();
+  const auto type =
+      std::find_if(types.begin(), types.end(), [&](const SinkType& each) { return each.name == sink.type; });
+  OUTBOX_ASSERT(type != types.end());
+  return *type;
 }
 
 }  // namespace
@@ -47,15 +57,25 @@ std::span<const config::SinkKind> sink_kinds() {
   return kKinds;
 }
 
-const SinkType& sink_type(const std::string& name) {
-  const auto types = sink_types();
-  const auto type = std::find_if(types.begin(), types.end(), [&](const SinkType& each) { return each.name == name; });
-  OUTBOX_ASSERT(type != types.end());
-  return *type;
+Result<config::Settings> served_here(const config::Settings& settings) {
+  const auto elsewhere = [](const config::SinkSettings& sink) { return sink_type(sink).create == nullptr; };
+  config::Settings here = settings;
+  std::erase_if(here.sinks, elsewhere);
+  if (here.sinks.empty()) {
+    return Failure{FailureKind::invalid,
+                   "all sinks are `type: embedded`: their programs deliver, and nothing is left to do"};
+  }
+  for (config::RouteSettings& route : here.routes) {
+    const auto sink = std::find_if(settings.sinks.begin(), settings.sinks.end(),
+                                   [&](const config::SinkSettings& each) { return each.name == route.sink; });
+    if (sink != settings.sinks.end() && elsewhere(*sink)) route.sink = "none";
+  }
+  return here;
 }
 
-Result<std::unique_ptr<Sink>> make_sink(const config::SinkSettings& settings) {
-  return sink_type(settings.type).create(settings.name, settings.options);
+SinkMaker registered_sinks() {
+  return {[](const config::SinkSettings& sink) { return sink_type(sink).create(sink.name, sink.options); },
+          [](const config::SinkSettings& sink) { return sink_type(sink).escape_field; }};
 }
 
 }  // namespace outbox::app

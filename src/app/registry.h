@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/runner_factory.h"
 #include "base/result.h"
 #include "config/load.h"
 #include "sink/sink_type.h"
@@ -17,8 +18,11 @@ std::span<const SinkType> sink_types();
 // The same, as configuration wants to see it.
 std::span<const config::SinkKind> sink_kinds();
 
-// `name` is one of the registry's: loading has seen to it. The same goes for the settings' type below.
-const SinkType& sink_type(const std::string& name);
-Result<std::unique_ptr<Sink>> make_sink(const config::SinkSettings& settings);
+// The part of the settings that the daemon delivers: without the sinks of programs that embed a relay, whose messages it
+// passes over. `invalid` if nothing is left.
+Result<config::Settings> served_here(const config::Settings& settings);
+
+// Makes them. A type that is none of the registry's is a broken invariant: loading has seen to it.
+SinkMaker registered_sinks();
 
 }  // namespace outbox::app

@@ -21,14 +21,13 @@ constexpr std::chrono::milliseconds kRenewEvery{1000};
 }  // namespace
 
 Result<std::unique_ptr<RelayService>> RelayService::start(
-    const config::Settings& settings, const Database& database, const std::string& relay, bool once,
-    RelayObserver& observer, SinkReporter::LastFailure last_failure,
+    const RelayParts& parts, const std::string& relay, bool once, SinkReporter::LastFailure last_failure,
     std::function<void(const std::vector<StoreStatus>&)> on_status) {
-  std::unique_ptr<RelayService> service(new RelayService(settings, database, relay, once, observer));
+  std::unique_ptr<RelayService> service(new RelayService(parts, relay, once));
   if (auto checked = service->check_sinks(); !checked) return checked.failure();
   // Before anything is published: what is paused stays paused over a restart. Where this fails, the housekeeping asks
   // again, and no share is taken before it was told.
-  if (const auto pauses = database.make_store()->pauses()) {
+  if (const auto pauses = parts.database.make_store()->pauses()) {
     service->pause_as(*pauses);
   } else if (once) {
     return pauses.failure();
@@ -40,26 +39,26 @@ Result<std::unique_ptr<RelayService>> RelayService::start(
   HousekeepingOptions options;
   options.relay = relay;
   options.feeds = service->factory_.feeds();
-  options.retention = {settings.retain, settings.retain_dead};
+  options.retention = {parts.settings.retain, parts.settings.retain_dead};
   auto sinks_json = [raw = service.get(), reporter = std::make_shared<SinkReporter>(),
                      last_failure = std::move(last_failure)] {
     return to_json(reporter->report(raw->view(), last_failure, steady_clock::now()));
   };
   Housekeeping::Hooks hooks{std::move(sinks_json), std::move(on_status),
                             [raw = service.get()](const std::vector<SinkPause>& pauses) { raw->pause_as(pauses); }};
-  service->housekeeping_ = std::make_unique<Housekeeping>(database.make_store(), std::move(options), std::move(hooks));
+  service->housekeeping_ =
+      std::make_unique<Housekeeping>(parts.database.make_store(), std::move(options), std::move(hooks));
   service->thread_ = std::jthread([raw = service.get()](const std::stop_token& stop) { raw->run(stop); });
   return service;
 }
 
-RelayService::RelayService(const config::Settings& settings, const Database& database, const std::string& relay,
-                           bool once, RelayObserver& observer)
+RelayService::RelayService(const RelayParts& parts, const std::string& relay, bool once)
     : relay_(relay),
       process_(process_identity()),
-      lease_lasts_(settings.lease),
+      lease_lasts_(parts.settings.lease),
       once_(once),
-      factory_(settings, database, observer),
-      leases_(database.make_leases()) {}
+      factory_(parts),
+      leases_(parts.database.make_leases()) {}
 
 RelayService::~RelayService() {
   stop();
@@ -77,6 +76,11 @@ Result<void> RelayService::check_sinks() {
     divisible_[feed.name] = *divisible;
   }
   return {};
+}
+
+void RelayService::poke() {
+  const std::lock_guard lock(mutex_);
+  for (Running& each : running_) each.runner->poke();
 }
 
 void RelayService::stop() {

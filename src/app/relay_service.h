@@ -1,5 +1,5 @@
-// RelayService: the relay role of the daemon: keeps its lease, runs a runner for each share of a feed that it owns, and
-// takes and gives shares as relays come and go (relay/sharing.h). Beside that the housekeeping.
+// RelayService: a relay, in the daemon or embedded: keeps its lease, runs a runner for each share of a feed that it
+// owns, and takes and gives shares as relays come and go (relay/sharing.h). Beside that the housekeeping.
 //
 // Thread: one owner; view() from any.
 #pragma once
@@ -23,17 +23,18 @@ namespace outbox::app {
 
 class RelayService {
  public:
-  // Makes the sinks (fails on bad options) and starts everything. `settings`, `database` and `observer` outlive the
-  // service; `last_failure` and `on_status` are called from the housekeeping's thread. `once`: delivers what there is,
-  // then ends; fails `fenced` where another relay owns any of it.
-  static Result<std::unique_ptr<RelayService>> start(const config::Settings& settings, const Database& database,
-                                                     const std::string& relay, bool once, RelayObserver& observer,
+  // Makes the sinks (fails on bad options) and starts everything. `last_failure` and `on_status` are called from the
+  // housekeeping's thread. `once`: delivers what there is, then ends; fails `fenced` where another relay owns any of
+  // it.
+  static Result<std::unique_ptr<RelayService>> start(const RelayParts& parts, const std::string& relay, bool once,
                                                      SinkReporter::LastFailure last_failure,
                                                      std::function<void(const std::vector<StoreStatus>&)> on_status);
   ~RelayService();
   RelayService(const RelayService&) = delete;
   RelayService& operator=(const RelayService&) = delete;
 
+  // Reads the table at once: there may be something new.
+  void poke();
   // Lets what is in flight be confirmed, gives its shares up, ends.
   void stop();
   // `running` until it has ended, at most until `deadline`.
@@ -52,8 +53,7 @@ class RelayService {
     std::optional<int> give_from;  // it stops, and is given away from this lane on
   };
 
-  RelayService(const config::Settings& settings, const Database& database, const std::string& relay, bool once,
-               RelayObserver& observer);
+  RelayService(const RelayParts& parts, const std::string& relay, bool once);
   Result<void> check_sinks();
   void run(const std::stop_token& stop);
   void renew();

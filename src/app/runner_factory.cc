@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "app/registry.h"
-
 namespace outbox::app {
 
 namespace {
@@ -19,7 +17,7 @@ const config::SinkSettings& sink_settings(const config::Settings& settings, cons
   return *found;
 }
 
-std::shared_ptr<const Router> make_router(const config::Settings& settings) {
+std::shared_ptr<const Router> make_router(const config::Settings& settings, const SinkMaker& sinks) {
   std::vector<Route> routes;
   for (const config::RouteSettings& each : settings.routes) {
     Route route;
@@ -27,7 +25,7 @@ std::shared_ptr<const Router> make_router(const config::Settings& settings) {
     route.aggregate_type = each.aggregate_type;
     route.type = each.type;
     route.address = each.address;
-    if (each.sink != "none") route.escape = sink_type(sink_settings(settings, each.sink).type).escape_field;
+    if (each.sink != "none") route.escape = sinks.escape(sink_settings(settings, each.sink));
     route.owner = each.owner;
     if (each.retry) route.retry = policy(*each.retry);
     route.dead_letter_holds_key = each.dead_letter_holds_key;
@@ -38,17 +36,13 @@ std::shared_ptr<const Router> make_router(const config::Settings& settings) {
 
 }  // namespace
 
-RunnerFactory::RunnerFactory(const config::Settings& settings, const Database& database, RelayObserver& observer)
-    : settings_(settings),
-      database_(database),
-      observer_(observer),
-      feeds_(database.feeds(settings)),
-      router_(make_router(settings)) {}
+RunnerFactory::RunnerFactory(const RelayParts& parts)
+    : parts_(parts), feeds_(parts.database.feeds(parts.settings)), router_(make_router(parts.settings, parts.sinks)) {}
 
 Result<bool> RunnerFactory::divisible(const Feed& feed) const {
-  bool divisible = database_.divisible();
+  bool divisible = parts_.database.divisible();
   for (const std::string& name : feed.sinks) {
-    auto sink = make_sink(sink_settings(settings_, name));
+    auto sink = parts_.sinks.make(sink_settings(parts_.settings, name));
     if (!sink) return sink.failure();
     if ((*sink)->capabilities().one_writer) divisible = false;
   }
@@ -61,11 +55,11 @@ Result<std::unique_ptr<Runner>> RunnerFactory::make(const Feed& feed, const Lane
   core.feed = feed;
   core.feed.lanes = lanes;
   core.takes_unrouted = feed.name == feeds_.front().name;
-  FeedParts parts{database_.make_source(lanes), database_.make_store(), {}};
+  FeedParts parts{parts_.database.make_source(lanes), parts_.database.make_store(), {}};
   core.source_repeats = parts.source->repeats();
   for (const std::string& name : feed.sinks) {
-    const config::SinkSettings& each = sink_settings(settings_, name);
-    auto sink = make_sink(each);
+    const config::SinkSettings& each = sink_settings(parts_.settings, name);
+    auto sink = parts_.sinks.make(each);
     if (!sink) return sink.failure();
     core.sinks.push_back(
         {name,
@@ -76,8 +70,8 @@ Result<std::unique_ptr<Runner>> RunnerFactory::make(const Feed& feed, const Lane
          {static_cast<int>(each.retry.budget_percent), static_cast<int>(each.retry.budget_per_second)}});
     parts.sinks.push_back(*std::move(sink));
   }
-  RunnerOptions options{relay, settings_.drain_timeout, entropy_(), std::move(lease), std::move(on_end)};
-  return std::make_unique<Runner>(core, router_, std::move(parts), std::move(options), observer_);
+  RunnerOptions options{relay, parts_.settings.drain_timeout, entropy_(), std::move(lease), std::move(on_end)};
+  return std::make_unique<Runner>(core, router_, std::move(parts), std::move(options), parts_.observer);
 }
 
 }  // namespace outbox::app

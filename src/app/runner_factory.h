@@ -1,4 +1,5 @@
-// RunnerFactory: makes the runner of one share of a feed, as the settings say.
+// RunnerFactory: makes the runner of one share of a feed, as the settings say. It knows no kind of sink: those come
+// from whoever runs the relay, the daemon or a program that embeds one.
 //
 // Thread: one at a time.
 #pragma once
@@ -7,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/database.h"
@@ -15,10 +17,26 @@
 
 namespace outbox::app {
 
+// How the sinks that the settings name are made.
+struct SinkMaker {
+  // Fails on bad options; connects to nothing.
+  std::function<Result<std::unique_ptr<Sink>>(const config::SinkSettings&)> make;
+  // See Route::escape.
+  using Escape = std::string (*)(std::string_view value);
+  std::function<Escape(const config::SinkSettings&)> escape;
+};
+
+// What a relay is made of. All of it outlives the relay.
+struct RelayParts {
+  const config::Settings& settings;
+  const Database& database;
+  const SinkMaker& sinks;
+  RelayObserver& observer;
+};
+
 class RunnerFactory {
  public:
-  // All of them outlive the factory.
-  RunnerFactory(const config::Settings& settings, const Database& database, RelayObserver& observer);
+  explicit RunnerFactory(const RelayParts& parts);
 
   const std::vector<Feed>& feeds() const { return feeds_; }
   // True where several relays can divide the feed. Fails on bad options of its sinks.
@@ -27,9 +45,7 @@ class RunnerFactory {
                                        std::shared_ptr<const Lease> lease, std::function<void()> on_end);
 
  private:
-  const config::Settings& settings_;
-  const Database& database_;
-  RelayObserver& observer_;
+  const RelayParts parts_;
   const std::vector<Feed> feeds_;
   std::shared_ptr<const Router> router_;
   std::random_device entropy_;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/log_line.h"
@@ -20,11 +21,15 @@ struct Output {
   std::atomic<Format> format{Format::logfmt};
   std::mutex mutex;  // guards `repeats`
   RepeatLimiter repeats;
+  std::mutex writing;  // guards `redirected`, and is held while it is called
+  std::function<void(Level, std::string_view)> redirected;
 
   Output() {
     logger.set_pattern("%v");
     logger.set_level(spdlog::level::trace);
   }
+
+  void put(Level at, const std::string& line);
 };
 
 Output& output() {
@@ -44,7 +49,21 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::err;
 }
 
+void Output::put(Level at, const std::string& line) {
+  {
+    const std::lock_guard lock(writing);
+    if (redirected) return redirected(at, line);
+  }
+  logger.log(to_spdlog(at), line);
+}
+
 }  // namespace
+
+void redirect(std::function<void(Level, std::string_view line)> write) {
+  Output& out = output();
+  const std::lock_guard lock(out.writing);
+  out.redirected = std::move(write);
+}
 
 void configure(Level level, Format format) {
   output().level = level;
@@ -54,8 +73,7 @@ void configure(Level level, Format format) {
 void write(Level level, std::string_view event, Fields fields) {
   Output& out = output();
   if (level < out.level.load(std::memory_order_relaxed)) return;
-  out.logger.log(to_spdlog(level),
-                 format_line(out.format, machine_now(), level, event, {fields.begin(), fields.end()}));
+  out.put(level, format_line(out.format, machine_now(), level, event, {fields.begin(), fields.end()}));
 }
 
 void every(std::chrono::milliseconds interval, const std::string& key, Level level, std::string_view event,
@@ -70,7 +88,7 @@ void every(std::chrono::milliseconds interval, const std::string& key, Level lev
   if (!suppressed) return;
   std::vector<Field> all(fields);
   if (*suppressed > 0) all.emplace_back("suppressed", std::to_string(*suppressed));
-  out.logger.log(to_spdlog(level), format_line(out.format, machine_now(), level, event, all));
+  out.put(level, format_line(out.format, machine_now(), level, event, all));
 }
 
 }  // namespace outbox::log

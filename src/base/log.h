@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ using Field = std::pair<std::string_view, std::string>;
 using Fields = std::initializer_list<Field>;
 
 void configure(Level level, Format format);
+// Lines go to `write`, without the line break, instead of standard error: one call at a time, from any thread. An empty
+// one: standard error again.
+void redirect(std::function<void(Level, std::string_view line)> write);
 void write(Level level, std::string_view event, Fields fields = {});
 
 inline void debug(std::string_view event, Fields fields = {}) { write(Level::debug, event, fields); }

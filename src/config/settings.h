@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -12,6 +13,13 @@
 #include "model/table.h"
 
 namespace outbox::config {
+
+// What a sink may be called; "none" is the route to nowhere.
+inline bool is_sink_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+  return !name.empty() && name.size() <= 64 && name != "none" &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
 
 struct RetrySettings {
   Duration base{1s};

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/text.h"
 #include "config/sections.h"
@@ -76,13 +75,10 @@ void SettingsReader::read_sinks(const YamlNode* node) {
 }
 
 void SettingsReader::check_sink_name(const std::string& name, int line) {
-  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
-  });
-  if (name.empty() || name.size() > 64 || !plain) {
-    problems_.error(line, "sinks." + name, "a sink's name is 1 to 64 letters, digits, '_', '-' and '.'");
-  } else if (name == kNoSink) {
+  if (name == kNoSink) {
     problems_.error(line, "sinks.none", "none is the route to nowhere; give the sink another name");
+  } else if (!is_sink_name(name)) {
+    problems_.error(line, "sinks." + name, "a sink's name is 1 to 64 letters, digits, '_', '-' and '.'");
   }
 }
 

@@ -50,6 +50,7 @@ void Core::State::started(const FeedState& state, Time now) {
   asked_ = Asked::nothing;
   store_at_ = {};
   fetch_outstanding_ = false;
+  poked_ = false;
   drained_source_ = false;
   poll_at_ = now;
   poll_pause_ = options_.poll_busy;
@@ -76,7 +77,8 @@ void Core::State::fetched(Result<Page> page, Time now) {
   } else {
     poll_pause_ = options_.poll_busy;
   }
-  poll_at_ = page->full ? now_ : now_ + poll_pause_;
+  const bool read_on = page->full || std::exchange(poked_, false);
+  poll_at_ = read_on ? now_ : now_ + poll_pause_;
   if (!page->records.empty()) {
     page_ = std::move(*page);
     page_facts_.clear();
@@ -226,6 +228,13 @@ void Core::State::pause(std::size_t sink, bool paused, Time now) {
   tick(now);
 }
 
+void Core::State::poke(Time now) {
+  poked_ = fetch_outstanding_;
+  poll_pause_ = options_.poll_busy;
+  if (fetch_failures_ == 0) poll_at_ = std::max(now_, now);
+  tick(now);
+}
+
 void Core::State::stop(Time now) {
   stopping_ = true;
   tick(now);
@@ -299,6 +308,7 @@ void Core::tick(Time now) { state_->tick(now); }
 void Core::lapsed(Time now) { state_->lapsed(now); }
 void Core::leased(Time now) { state_->leased(now); }
 void Core::pause(std::size_t sink, bool paused, Time now) { state_->pause(sink, paused, now); }
+void Core::poke(Time now) { state_->poke(now); }
 void Core::stop(Time now) { state_->stop(now); }
 void Core::drain(Time now) { state_->drain(now); }
 Commands Core::take() { return state_->take(); }

@@ -132,6 +132,8 @@ class Core {
   // Publishes nothing to the sink until it is resumed; its position, attempts and breakers stand.
   void pause(std::size_t sink, bool paused, Time now);
 
+  // The table may hold something new: it is read at once, and again if it is being read now.
+  void poke(Time now);
   // Publishes nothing more; waits for the outcomes of what is in flight, settles, finishes. Twice is fine.
   void stop(Time now);
   // --once: reads until a page comes back that is not full, awaits what is waiting (but not what is not due yet), and

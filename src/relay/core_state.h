@@ -69,6 +69,7 @@ class Core::State {
   void lapsed(Time now);
   void leased(Time now);
   void pause(std::size_t sink, bool paused, Time now);
+  void poke(Time now);
   void stop(Time now);
   void drain(Time now);
   Commands take() { return std::exchange(commands_, {}); }
@@ -165,6 +166,7 @@ class Core::State {
   Time store_at_{};   // no question before: the last one failed
 
   bool fetch_outstanding_ = false;
+  bool poked_ = false;           // while a fetch was outstanding: what it brings may be older than the poke
   bool drained_source_ = false;  // draining: a page came back that was not full
   Time poll_at_{};
   Duration poll_pause_{};

@@ -76,6 +76,7 @@ void Runner::pause(const std::string& sink, bool paused) {
     if (options_.sinks[i].name == sink) events_.push(Pause{i, paused});
   }
 }
+void Runner::poke() { events_.push(Poke{}); }
 void Runner::drain() { events_.push(Drain{}); }
 
 RunnerEnd Runner::wait_until(steady_clock::time_point deadline) {
@@ -253,6 +254,8 @@ void Runner::on(TakeOverFailed& event) {
 }
 
 void Runner::on(Pause& event) { core_->pause(event.sink, event.paused, now()); }
+
+void Runner::on(Poke&) { core_->poke(now()); }
 
 void Runner::on(Stop&) {
   if (stop_deadline_) return;

@@ -72,6 +72,8 @@ class Runner {
   void stop();
   // Publishes nothing to the sink until it is resumed.
   void pause(const std::string& sink, bool paused);
+  // Reads the table at once: there may be something new.
+  void poke();
   // --once: delivers what there is, then ends.
   void drain();
   // Blocks until it has ended, at most until `deadline`.
@@ -116,10 +118,11 @@ class Runner {
     std::size_t sink;
     bool paused;
   };
+  struct Poke {};
   struct Stop {};
   struct Drain {};
   using Event = std::variant<Fetched, Facts, DueAnswer, Settled, Completed, Reopened, TakenOver, TakeOverFailed, Pause,
-                             Stop, Drain>;
+                             Poke, Stop, Drain>;
 
   void run(const std::stop_token& stop);
   void handle(Event& event);
@@ -132,6 +135,7 @@ class Runner {
   void on(TakenOver& event);
   void on(TakeOverFailed& event);
   void on(Pause& event);
+  void on(Poke&);
   void on(Stop&);
   void on(Drain&);
   void carry_out(Commands commands);

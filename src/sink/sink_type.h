@@ -21,6 +21,7 @@ struct SinkType {
   // The address template of a route that names none, from the sink's options: "outbox.event.{aggregate_type}".
   std::string (*default_address)(const config::Values& options);
   // Fails on what can be known without a connection. `name` is the sink's name in the configuration, for messages.
+  // null: programs that embed the relay deliver to it, and the daemon leaves it alone.
   Result<std::unique_ptr<Sink>> (*create)(std::string_view name, const config::Values& options);
   // How a field's value is written into an address, so that no message changes the address around it; null: as it is.
   std::string (*escape_field)(std::string_view value) = nullptr;

@@ -5,6 +5,7 @@
 #include "app/commands/commands.h"
 #include "app/once.h"
 #include "app/process_identity.h"
+#include "app/registry.h"
 #include "app/relay_service.h"
 #include "app/settings_file.h"
 #include "app/signals.h"
@@ -85,8 +86,10 @@ int run_once(RelayService& service, const Watch& watch, const config::Settings& 
 }  // namespace
 
 int execute(const RunFlags& flags) {
-  const auto settings = load_settings(flags.config);
-  if (!settings) return kUsage;
+  const auto all = load_settings(flags.config);
+  if (!all) return kUsage;
+  const auto settings = served_here(*all);
+  if (!settings) return report(settings.failure());
   block_signals();
   log::configure(settings->log.level, settings->log.format);
 
@@ -98,11 +101,12 @@ int execute(const RunFlags& flags) {
   if (!database) return report(database.failure());
   if (!*database) return kDone;
   for (const std::string& note : (*database)->notes()) log::warn("this outbox table", {{"note", note}});
-  if (auto known = refuse_unknown_sinks(*settings, **database); !known) return report(known.failure());
+  if (auto known = refuse_unknown_sinks(*all, **database); !known) return report(known.failure());
 
   const std::string name = relay_name();
+  const SinkMaker sinks = registered_sinks();
   auto service = RelayService::start(
-      *settings, **database, name, flags.once, watch.observer(),
+      {*settings, **database, sinks, watch.observer()}, name, flags.once,
       [&](const std::string& sink) { return watch.last_failure(sink); }, watch.figures(**database, *settings));
   if (!service) return report(service.failure());
   log::info("relay started", {{"relay", name}, {"version", OUTBOX_VERSION}});
