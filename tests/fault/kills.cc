@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <random>
 #include <stdexcept>
@@ -23,7 +24,6 @@ constexpr auto kDeadline = 120s;
 
 struct Kill {
   int relay = 0;
-  std::int64_t at_ms = 0;
   int said = 0;                               // in flight, as it said shortly before
   std::unordered_set<std::string> unsettled;  // committed, and by the stored positions not settled, after its death
   double taken_over_s = 0;
@@ -61,20 +61,23 @@ class KillRun {
     const auto began = Clock::now();
     for (int i = 1; i <= rounds; ++i) {
       std::this_thread::sleep_until(began + std::chrono::seconds(wanted_.every) * i);
-      trial_.shop().burst(static_cast<int>(total_ / 2 / rounds));
-      kill_one();
+      kill_one(static_cast<int>(total_ / 2 / rounds));
     }
     if (rounds == 0) std::this_thread::sleep_until(began + std::chrono::seconds(wanted_.seconds));
   }
 
-  void kill_one() {
+  void kill_one(int burst) {
     Kill kill;
     kill.relay = static_cast<int>(dice_() % relays_.size());
     auto& relay = relays_[static_cast<std::size_t>(kill.relay)];
-    eventually(2s, [&] { return (kill.said = in_flight(*relay).value_or(0)) > 0; });
     const int lanes = trial_.lanes_of(*relay);
-    relay->kill_and_wait();
-    kill.at_ms = wall_clock_ms();
+    trial_.shop().burst(burst);
+    eventually(2s, [&] { return (kill.said = in_flight(*relay).value_or(0)) > 0; });
+    if (wanted_.far) {
+      relay->signal(SIGSTOP);
+    } else {
+      relay->kill_and_wait();
+    }
     const auto died = Clock::now();
     const std::string owned = "owner like '%:" + std::to_string(relay->pid()) + ":%'";
     for (const auto& row : trial_.database().query(
@@ -85,7 +88,6 @@ class KillRun {
              " and o.seq <> all (p.ahead)")) {
       kill.unsettled.insert(*row[0]);
     }
-    trial_.far_end().count();
     const bool taken = eventually(kDeadline, [&] {
       return trial_.database().value("select count(*) from outbox_position where " + owned) == "0";
     });
@@ -95,6 +97,7 @@ class KillRun {
                 kills_.size() + 1, kill.relay + 1, lanes, kill.said, kill.taken_over_s);
     std::fflush(stdout);
     kills_.push_back(std::move(kill));
+    relay->kill_and_wait();
     relay = trial_.start_relay();
   }
 

@@ -15,6 +15,9 @@ struct KillNumbers {
   int seconds = 120;  // of trade
   int every = 5;      // seconds from one kill to the next; 0: nothing is killed
   int lease = 10;     // seconds
+  // Stopped first, and killed once it was taken over from: as one on another machine, whose death nobody can see, so
+  // that its lease has to run out.
+  bool far = false;
   std::uint64_t seed = 1;
 };
 // Relays are killed while an application trades: nothing lost, no ghost, no inversion; duplicates beside what was in

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   kill.add_option("--seconds", kills.seconds, "of trade")->capture_default_str();
   kill.add_option("--every", kills.every, "seconds between kills; 0: none is killed")->capture_default_str();
   kill.add_option("--lease", kills.lease, "seconds")->capture_default_str();
+  kill.add_flag("--far", kills.far, "as on another machine: the lease of the dead has to run out");
   kill.add_option("--seed", kills.seed)->capture_default_str();
   kill.callback([&] { kept = measure_kills(kills); });
 

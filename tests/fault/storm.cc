@@ -16,9 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kCalmsDownIn = 120s;
 constexpr auto kEndsIn = 30s;
-
-void stop_database() { kill_service(Service::postgresql); }
-void start_database() { start_service(Service::postgresql); }
+constexpr int kBurst = 500;
 
 }  // namespace
 
@@ -37,9 +35,7 @@ void Storm::pass() {
     look_at_relays();
     happen(event);
   }
-  for (auto& [kind, change] : busy_) {
-    if (change.valid()) change.get();
-  }
+  await_broker();
   say("all is healed");
   look_at_relays();
   calm_down();
@@ -75,6 +71,8 @@ void Storm::harm_relay(const Step& step) {
   auto& relay = relays_[static_cast<std::size_t>(step.thing.number)];
   if (step.fault == Fault::pause) return relay->signal(SIGSTOP);
   if (step.fault == Fault::stop) return relay->terminate();
+  // Something is to be in flight.
+  if (!database_away_) trial_.shop().burst(kBurst);
   const auto count = in_flight(*relay);
   relay->kill_and_wait();
   say("killed " + describe(step.thing) + ", in flight: " + (count ? std::to_string(*count) : "not known"));
@@ -104,27 +102,33 @@ void Storm::harm_link(FaultProxy& link, const Step& step) {
   }
 }
 
+// A broker takes seconds; the other faults do not wait for it.
 void Storm::harm_server(const Step& step) {
-  await_server(step.thing);
   FarEnd& far_end = trial_.far_end();
+  if (step.thing.kind == Thing::Kind::database) {
+    database_away_ = true;
+    return kill_service(Service::postgresql);
+  }
+  await_broker();
   if (step.fault == Fault::freeze) return far_end.pause();
-  busy_[step.thing.kind] = step.thing.kind == Thing::Kind::database
-                               ? std::async(std::launch::async, stop_database)
-                               : std::async(std::launch::async, [&far_end] { far_end.kill(); });
+  broker_ = std::async(std::launch::async, [&far_end] { far_end.kill(); });
 }
 
 void Storm::heal_server(const Step& step) {
-  await_server(step.thing);
   FarEnd& far_end = trial_.far_end();
+  if (step.thing.kind == Thing::Kind::database) {
+    start_service(Service::postgresql);
+    PQreset(trial_.database().connection());
+    database_away_ = false;
+    return;
+  }
+  await_broker();
   if (step.fault == Fault::freeze) return far_end.resume();
-  busy_[step.thing.kind] = step.thing.kind == Thing::Kind::database
-                               ? std::async(std::launch::async, start_database)
-                               : std::async(std::launch::async, [&far_end] { far_end.start(); });
+  broker_ = std::async(std::launch::async, [&far_end] { far_end.start(); });
 }
 
-void Storm::await_server(const Thing& thing) {
-  auto& change = busy_[thing.kind];
-  if (change.valid()) change.get();
+void Storm::await_broker() {
+  if (broker_.valid()) broker_.get();
 }
 
 void Storm::look_at_relays() {
@@ -140,7 +144,6 @@ void Storm::look_at_relays() {
 
 void Storm::calm_down() {
   trial_.shop().stop();
-  PQreset(trial_.database().connection());
   const auto committed = static_cast<std::int64_t>(trial_.shop().ledger().size());
   std::int64_t count = 0;
   auto moved = Clock::now();

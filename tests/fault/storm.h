@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <future>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -37,7 +36,7 @@ class Storm {
   void harm_link(FaultProxy& link, const Step& step);
   void harm_server(const Step& step);
   void heal_server(const Step& step);
-  void await_server(const Thing& thing);
+  void await_broker();
   void look_at_relays();  // none has ended by itself
   void calm_down();       // until all is delivered
   void stop_relays();
@@ -46,8 +45,9 @@ class Storm {
 
   Trial& trial_;
   const std::vector<Step> schedule_;
-  Relays relays_;                                  // null: killed
-  std::map<Thing::Kind, std::future<void>> busy_;  // servers on their way down or up
+  Relays relays_;             // null: killed
+  std::future<void> broker_;  // on its way down or up
+  bool database_away_ = false;
   std::chrono::steady_clock::time_point began_;
   std::vector<std::string> faults_;
 };
