@@ -22,6 +22,11 @@ inline constexpr MetricInfo kDeliveries{"outbox_deliveries", gauge, "sink,state"
                                         "Parked deliveries by state: waiting, dead"};
 inline constexpr MetricInfo kDeadLetters{"outbox_dead_letters", gauge, "sink,owner",
                                          "Dead letters by the owner that their route names; empty: it names none"};
+inline constexpr MetricInfo kWaitingForDestination{"outbox_waiting_for_destination", gauge, "sink",
+                                                   "Parked deliveries that wait for their sink or destination: what "
+                                                   "parked_max bounds"};
+inline constexpr MetricInfo kAtCap{"outbox_at_cap", gauge, "sink",
+                                   "1: parked_max is reached, and nothing is read until there is room"};
 inline constexpr MetricInfo kPaused{"outbox_paused", gauge, "sink", "1: somebody has paused the sink"};
 inline constexpr MetricInfo kDead{"outbox_dead_total", counter, "sink,reason", "Messages that became dead letters"};
 inline constexpr MetricInfo kAttempts{"outbox_attempts_total", counter, "sink,outcome",
@@ -49,9 +54,27 @@ inline constexpr MetricInfo kLeaseLost{"outbox_lease_lost_total", counter, "",
 inline constexpr MetricInfo kBuildInfo{"outbox_build_info", gauge, "version", "1, with the daemon's version"};
 
 inline constexpr MetricInfo kAll[] = {
-    kUnsentRows,     kOldestUnsent, kOldestDue,    kDeliveries,         kDead,        kAttempts, kDeliverySeconds,
-    kPublishSeconds, kInFlight,     kBreakerState, kBreakerTransitions, kPollSeconds, kLastPoll, kLastDelivery,
-    kLanesOwned,     kLeaseLost,    kBuildInfo,    kDeadLetters,        kPaused,
+    kUnsentRows,
+    kOldestUnsent,
+    kOldestDue,
+    kDeliveries,
+    kDead,
+    kAttempts,
+    kDeliverySeconds,
+    kPublishSeconds,
+    kInFlight,
+    kBreakerState,
+    kBreakerTransitions,
+    kPollSeconds,
+    kLastPoll,
+    kLastDelivery,
+    kLanesOwned,
+    kLeaseLost,
+    kBuildInfo,
+    kDeadLetters,
+    kPaused,
+    kWaitingForDestination,
+    kAtCap,
 };
 
 }  // namespace outbox::metric

@@ -56,6 +56,8 @@ RelayMetrics::SinkSeries RelayMetrics::make_series(const std::string& sink) {
                   metrics_.gauge(metric::kLastDelivery, labels),
                   metrics_.gauge(metric::kOldestDue, labels),
                   metrics_.gauge(metric::kPaused, labels),
+                  metrics_.gauge(metric::kWaitingForDestination, labels),
+                  metrics_.gauge(metric::kAtCap, labels),
                   {{"", metrics_.gauge(metric::kDeadLetters, with("owner", ""))}}};
   for (const Verdict verdict : kVerdicts) {
     made.attempts.emplace(verdict, metrics_.counter(metric::kAttempts, with("outcome", to_string(verdict))));
@@ -113,6 +115,7 @@ void RelayMetrics::refresh(std::span<const FeedView> feeds) {
       SinkSeries& of_sink = series(view.name);
       of_sink.in_flight.set(static_cast<double>(view.in_flight));
       of_sink.last_delivery.set(seconds(view.last_delivery));
+      of_sink.at_cap.set(view.at_cap ? 1 : 0);
       for (auto& [state, gauge] : of_sink.breaker) gauge.set(state == view.breaker ? 1 : 0);
     }
   }
@@ -147,6 +150,7 @@ void RelayMetrics::refresh(std::span<const FeedStatus> feeds) {
       of_sink.dead.set(static_cast<double>(stored.parked.dead));
       of_sink.oldest_due.set(seconds(earlier(stored.oldest_waiting, each.status.oldest_unsent)));
       of_sink.paused.set(stored.pause ? 1 : 0);
+      of_sink.waiting_for_destination.set(static_cast<double>(stored.parked.uncharged));
       refresh_owners(sink, stored.dead_by_owner);
     }
   }

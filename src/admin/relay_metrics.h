@@ -56,6 +56,8 @@ class RelayMetrics : public RelayObserver {
     Gauge last_delivery;
     Gauge oldest_due;
     Gauge paused;
+    Gauge waiting_for_destination;
+    Gauge at_cap;
     std::map<std::string, Gauge> dead_of_owner;
   };
   SinkSeries make_series(const std::string& sink);

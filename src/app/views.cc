@@ -30,6 +30,7 @@ void add(SinkView& to, const SinkView& more) {
   to.died += more.died;
   if (more.last_delivery > to.last_delivery) to.last_delivery = more.last_delivery;
   keep_first(to.last_error, more.last_error);
+  to.at_cap |= more.at_cap;
   keep_first(to.held_because, more.held_because);
 }
 

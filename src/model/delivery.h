@@ -56,10 +56,10 @@ struct Park {
   DeliveryState state = DeliveryState::waiting;  // waiting or dead
   int attempts = 0;                              // charged ones
   Time next_attempt{};                           // for waiting: not tried before (database clock)
-  bool charged = false;    // false: parked for want of a destination, or not due, or behind its key
+  bool charged = false;    // false: parked for want of a destination, which is what the cap counts, or not due
   bool not_due = false;    // waiting for its not_before only: until then it neither blocks nor heads its key
   bool holds_key = false;  // dead with dead_letters.key: hold
-  std::string reason;      // outcome reason, "not_due", "behind_key", "destination_closed", "no_route"
+  std::string reason;      // outcome reason, "not_due", "behind_key", "destination_closed", "sink_down", "paused", "no_route"
   std::string error;       // Outcome::detail
   std::string owner;       // the route's label
 };

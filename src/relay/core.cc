@@ -13,6 +13,8 @@ namespace {
 // requeue by hand).
 constexpr Duration kDuePace{20ms};
 constexpr Duration kDueIdle{1s};
+// While there is no use for any, only their count may change.
+constexpr Duration kDueHeld{5s};
 
 }  // namespace
 
@@ -47,6 +49,7 @@ void Core::State::started(const FeedState& state, Time now) {
   }
   sent_failed_ = false;
   page_.reset();
+  page_facts_.clear();
   asked_ = Asked::nothing;
   store_at_ = {};
   fetch_outstanding_ = false;
@@ -117,12 +120,15 @@ void Core::State::due(Result<std::vector<ParkedRun>> runs, const Result<Store::P
     return;
   }
   side.parked = parking->counts;
+  for (const Park& park : pending_.parks) {  // the store has not heard of them yet
+    if (park.sink == side.options.name) count_park(side.parked, park);
+  }
   side.next_due = parking->next_due;
   side.concerns_stream = parking->counts.concerns_stream || side.parked_since_due;
   side.parked_since_due = false;
   side.due_answered = true;
   side.due_at = std::min(now_ + (draining_ ? kDuePace : kDueIdle), std::max(parking->next_due, now_ + kDuePace));
-  if (side.counted_only) side.due_at = now_ + kDueIdle;
+  if (side.counted_only) side.due_at = now_ + kDueHeld;
   for (ParkedRun& run : *runs) load_run(side, std::move(run));
   decide();
 }
@@ -268,13 +274,14 @@ std::vector<SinkView> Core::State::view() const {
     view.died = side->died;
     view.last_error = side->last_error;
     view.last_delivery = side->last_delivery;
+    view.at_cap = at_cap(*side);
     if (!running_) {
       view.held_because = lapsed_                ? "the lease has run out"
                           : restart_outstanding_ ? "the database is out of reach"
                                                  : "starting";
     } else if (side->paused) {
       view.held_because = "paused";
-    } else if (at_cap(*side)) {
+    } else if (view.at_cap) {
       view.held_because = "parked deliveries are at their cap";
     } else if (side->out.client_down) {
       view.held_because = "the client is being rebuilt";
@@ -284,6 +291,12 @@ std::vector<SinkView> Core::State::view() const {
       view.held_because = "the far side asked to wait: " + side->breaker_reason;
     }
     views.push_back(std::move(view));
+  }
+  // They are read together.
+  const auto capped = std::find_if(views.begin(), views.end(), [](const SinkView& view) { return view.at_cap; });
+  for (SinkView& view : views) {
+    if (capped == views.end() || !view.held_because.empty()) continue;
+    view.held_because = "the parked deliveries of sink " + capped->name + " are at their cap";
   }
   return views;
 }

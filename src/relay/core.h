@@ -105,6 +105,7 @@ struct SinkView {
   std::uint64_t died = 0;
   std::string last_error;
   Time last_delivery{};
+  bool at_cap = false;       // parked_max is reached: nothing is read
   std::string held_because;  // "" or why nothing is read: "parked deliveries are at their cap", "breaker open"
 };
 

@@ -11,6 +11,8 @@ constexpr std::size_t kDueKeys = 50;
 constexpr std::size_t kDueRun = 20;
 // Deliveries from the side table in memory: at this nobody asks for more.
 constexpr std::size_t kLoadedMax = 1000;
+// Of a marked table: how many windows of settled records may stand behind one that is not.
+constexpr std::size_t kAheadWindows = 10;
 
 }  // namespace
 
@@ -39,6 +41,7 @@ void Core::State::decide_publish() {
     if (broken(Variant::settle_before_confirm)) settle_early(side, batch);
     if (!batch.empty()) commands_.publish.push_back({i, std::move(batch)});
   }
+  spill();
   release_front();
 }
 
@@ -46,6 +49,33 @@ void Core::State::settle_early(Side& side, const std::vector<Publication>& batch
   for (const Publication& each : batch) {
     const Delivery* delivery = side.out.find(each.id);
     if (!delivery->parked()) progress_.settle(*delivery->ordinal);
+  }
+}
+
+// Paused, or its breaker or the far side lets nothing through but a probe.
+bool Core::State::takes_nothing(const Side& side) const {
+  const Breaker& breaker = side.out.breaker();
+  return side.paused || side.out.client_down || breaker.state_at(now_) != BreakerState::closed ||
+         breaker.closed_until() > now_;
+}
+
+// Where sinks share the feed, one that takes nothing must not hold the window of the others: what it has in memory goes
+// to the side table, uncharged, while there is room below its cap. Each key from its first, so that its order stands.
+void Core::State::spill() {
+  if (options_.feed.positions || sides_.size() < 2 || has_room() || broken(Variant::spill_missing)) return;
+  for (auto& side : sides_) {
+    if (!takes_nothing(*side)) continue;
+    for (Line* line : side->out.lines_at_rest()) {
+      if (at_cap(*side)) break;
+      if (broken(Variant::spill_from_behind)) side->out.reverse(*line);
+      if (line->first->parked()) {  // its row is there already; what came behind it follows
+        line->rows_behind = true;
+        retreat(*side, *line);
+        continue;
+      }
+      park(*side, *line->first, DeliveryState::waiting, now_, false, side->paused ? "paused" : "sink_down",
+           side->paused ? "the sink is paused" : side->breaker_reason);
+    }
   }
 }
 
@@ -102,13 +132,16 @@ void Core::State::decide_store() {
 
 // While the sink takes nothing there is no use in asking, but for the first answer: it says what is parked at all.
 Time Core::State::due_question_at(const Side& side) const {
-  const bool has_room_again = side.counted_only && may_load(side);
+  const bool has_room_again = side.due_answered && side.counted_only && may_load(side);
   const Time at = std::max(has_room_again ? now_ : side.due_at, store_at_);
   if (!side.due_answered) return at;
   return side.out.client_down ? kNever : std::max(at, side.out.breaker().closed_until());
 }
 
-bool Core::State::may_load(const Side& side) const { return side.out.loaded() < kLoadedMax; }
+bool Core::State::may_load(const Side& side) const {
+  return side.out.loaded() < kLoadedMax && !side.paused && !side.out.client_down &&
+         side.out.breaker().closed_until() <= now_;
+}
 
 // Their rows are in memory, or the table does not know yet what became of them.
 std::vector<std::string> Core::State::keys_not_due(const Side& side) const {
@@ -148,20 +181,37 @@ bool Core::State::at_cap(const Side& side) const {
 }
 
 // Read and in memory: what is not behind the prefix, and what is settled but not written yet.
+// At the cap nothing is read but, after a probe that failed, one record to park: if each key in memory was tried, only
+// one that is still to be read can tell a message's 500 from the destination's.
+bool Core::State::may_read(const Side& side) const {
+  if (!at_cap(side)) return true;
+  return side.wants_new_key && !side.paused && !side.out.client_down && !side.out.has_untried_key();
+}
+
+// Whether what is parked behind its key counts towards the cap: the key may wait for its destination. While nothing
+// does, it waits for a message that failed by its own fault, and that ends by itself.
+bool Core::State::waits_for_destination(const Side& side) const {
+  return takes_nothing(side) || side.parked.uncharged > 0;
+}
+
 std::size_t Core::State::held_records() const {
   const auto unwritten = [](const SettleBatch& batch) { return batch.parks.size() + batch.settled.size(); };
-  return progress_.records() + progress_.newly_settled() + unwritten(pending_) + unwritten(sent_);
+  // Where rows are marked, what is settled is done with, whatever stands before it.
+  const std::size_t done = options_.feed.positions ? 0 : progress_.ahead();
+  return progress_.records() - done + progress_.newly_settled() + unwritten(pending_) + unwritten(sent_);
 }
 
 bool Core::State::has_room() const {
   return held_records() + options_.page_records <= std::max(options_.window_records, options_.page_records) &&
-         progress_.bytes() < options_.window_bytes;
+         progress_.bytes() < options_.window_bytes &&
+         (options_.feed.positions || progress_.ahead() < kAheadWindows * options_.window_records);
 }
 
 bool Core::State::may_fetch() const {
   if (stopping_ || fetch_outstanding_ || page_ || (draining_ && drained_source_)) return false;
   if (!has_room()) return false;
-  return std::none_of(sides_.begin(), sides_.end(), [&](const auto& side) { return at_cap(*side); });
+  return std::all_of(sides_.begin(), sides_.end(),
+                     [&](const auto& side) { return side->due_answered && may_read(*side); });
 }
 
 void Core::State::decide_fetch() {
@@ -169,7 +219,8 @@ void Core::State::decide_fetch() {
   // What was marked before this fetch begins cannot come again.
   for (const std::string& id : std::exchange(marked_ids_, {})) held_ids_.erase(id);
   fetch_outstanding_ = true;
-  commands_.fetch = Commands::Fetch{options_.page_records, options_.page_bytes};
+  const bool capped = std::any_of(sides_.begin(), sides_.end(), [&](const auto& side) { return at_cap(*side); });
+  commands_.fetch = Commands::Fetch{capped ? 1 : options_.page_records, options_.page_bytes};
 }
 
 void Core::State::decide_reopen() {
@@ -208,7 +259,8 @@ bool Core::State::idle() const {
 
 // A sink whose breaker is not closed is given up, with whatever probe it may have in flight.
 bool Core::State::drained() const {
-  if (!running_ || !drained_source_ || page_ || fetch_outstanding_ || !nothing_to_write()) return false;
+  if (!running_ || page_ || fetch_outstanding_ || !nothing_to_write()) return false;
+  if (!drained_source_ && may_fetch()) return false;
   return std::all_of(sides_.begin(), sides_.end(), [&](const auto& side) {
     if (!side->due_answered || side->parked_since_due) return false;
     if (side->paused || side->out.breaker().state_at(now_) != BreakerState::closed) return true;

@@ -102,6 +102,7 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
     park.sink = side.options.name;
     park.next_attempt = not_due ? *record->not_before : now_;
     park.not_due = not_due;
+    park.charged = !not_due && !waits_for_destination(side);
     park.reason = not_due ? "not_due" : "behind_key";
     park.owner = route.owner;
     if (!not_due && key_waits_in_store) line.rows_behind = true;

@@ -55,6 +55,7 @@ void Core::State::on_delivered(Side& side, Delivery& delivery) {
   side.last_delivery = now_;
   delivery.destination->breaker->succeeded();
   side.out.breaker().succeeded();
+  side.wants_new_key = false;
   delivery.destination->failed_probe_key.clear();
   ++delivery.destination->successes;
   commands_.confirmed.push_back({side.index, now_ - delivery.record->created_at, now_ - delivery.published_at});
@@ -131,7 +132,10 @@ void Core::State::charge(Side& side, Delivery& delivery, const Outcome& outcome)
 void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outcome) {
   const bool whole_sink = outcome.verdict == Verdict::busy && outcome.scope == Scope::sink;
   Breaker& breaker = whole_sink ? side.out.breaker() : *delivery.destination->breaker;
-  if (delivery.is_probe) delivery.destination->failed_probe_key = delivery.line->key;
+  if (delivery.is_probe) {
+    delivery.destination->failed_probe_key = delivery.line->key;
+    side.wants_new_key = true;
+  }
   if (outcome.after > Duration(0)) {
     breaker.wait_until(now_ + outcome.after);
   } else if (!(delivery.is_probe && broken(Variant::probe_leaks))) {
@@ -205,13 +209,8 @@ void Core::State::remember_successes(Side& side, const Delivery& delivery) {
 void Core::State::add_park(Side& side, Park park, bool blocks_key) {
   side.concerns_stream = true;
   side.parked_since_due = true;
-  if (park.state == DeliveryState::waiting) {
-    ++side.parked.waiting;
-    if (!park.charged && !park.not_due) ++side.parked.uncharged;
-    if (park.not_due) ++side.parked.not_due;
-  } else {
-    ++side.parked.dead;
-  }
+  count_park(side.parked, park);
+  if (!park.charged && !park.not_due) side.wants_new_key = false;
   if (blocks_key) {
     Line& line = side.out.line(park.record->key);
     ++line.parks_pending;
@@ -219,6 +218,16 @@ void Core::State::add_park(Side& side, Park park, bool blocks_key) {
     pending_keys_.emplace_back(&side, park.record->key);
   }
   pending_.parks.push_back(std::move(park));
+}
+
+void Core::State::count_park(ParkedCounts& counts, const Park& park) {
+  if (park.state == DeliveryState::dead) {
+    ++counts.dead;
+    return;
+  }
+  ++counts.waiting;
+  if (!park.charged && !park.not_due) ++counts.uncharged;
+  if (park.not_due) ++counts.not_due;
 }
 
 void Core::State::add_update(const Side& side, const std::string& key, ParkedUpdate update) {
@@ -239,6 +248,7 @@ void Core::State::retreat(Side& side, Line& line) {
       park.sink = side.options.name;
       park.attempts = follower->attempts;
       park.next_attempt = std::max(now_, follower->retry_at);
+      park.charged = !waits_for_destination(side);
       park.reason = "behind_key";
       park.owner = follower->route->owner;
       add_park(side, std::move(park), true);
@@ -254,6 +264,11 @@ void Core::State::destination_closed(Side& side, Delivery& delivery) {
   Time until = std::max(to.breaker->closed_until(), now_ + kClosedPause);
   // The next probe is another key's, if there is one: those are due by then.
   if (delivery.line->key == to.failed_probe_key && !broken(Variant::probe_same_key)) until += 2 * kClosedPause;
+  if (!delivery.parked() && at_cap(side)) {
+    delivery.retry_at = until;
+    side.out.wake(*delivery.line);
+    return;
+  }
   park(side, delivery, DeliveryState::waiting, until, false, "destination_closed",
        "the breaker of '" + to.name + "' is closed to traffic: " + side.breaker_reason);
 }

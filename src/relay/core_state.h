@@ -39,7 +39,8 @@ class Core::State {
     bool counted_only = false;  // the last question brought no deliveries: there was no use for any
 
     bool paused = false;
-    int deaths = 0;  // of the client, in a row
+    bool wants_new_key = false;  // a probe failed: at the cap one record may be read, for another key to probe with
+    int deaths = 0;              // of the client, in a row
     Time reopen_at = kNever;
     bool reopen_outstanding = false;
 
@@ -102,6 +103,7 @@ class Core::State {
   void release_probe(Side& side, Delivery& delivery);
   void remember_successes(Side& side, const Delivery& delivery);
   void add_park(Side& side, Park park, bool blocks_key);
+  static void count_park(ParkedCounts& counts, const Park& park);
   void add_update(const Side& side, const std::string& key, ParkedUpdate update);
   void retreat(Side& side, Line& line);
   const RetryPolicy& retry_of(const Side& side, const Delivery& delivery) const;
@@ -114,6 +116,7 @@ class Core::State {
   void decide_reopen();
   Time reopen_at(const Side& side) const;
   void settle_early(Side& side, const std::vector<Publication>& batch);  // a broken variant's
+  void spill();
   void release_front();
   std::vector<std::string> keys_not_due(const Side& side) const;
   Time due_question_at(const Side& side) const;
@@ -124,6 +127,9 @@ class Core::State {
   bool has_room() const;
   bool may_fetch() const;
   bool at_cap(const Side& side) const;
+  bool takes_nothing(const Side& side) const;
+  bool may_read(const Side& side) const;
+  bool waits_for_destination(const Side& side) const;
   bool nothing_to_write() const;
   bool idle() const;
   bool drained() const;

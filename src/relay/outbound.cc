@@ -1,6 +1,7 @@
 #include "relay/outbound.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/result.h"
 #include "relay/variant.h"
@@ -384,8 +385,28 @@ std::size_t Outbound::closed_destinations(Time now) const {
 bool Outbound::has_untried_key() const {
   return std::any_of(lines_.begin(), lines_.end(), [](const auto& each) {
     const Delivery* first = each.second.first;
-    return first != nullptr && first->published_at == Time{};
+    return first != nullptr && first->published_at == Time{} && !first->was_tried;
   });
+}
+
+std::vector<Line*> Outbound::lines_at_rest() {
+  std::vector<Line*> lines;
+  if (size_ == loaded_) return lines;
+  for (auto& [key, line] : lines_) {
+    if (line.has_stream() && line.in_flight == 0 && !line.retreating && line.deaths_pending == 0) {
+      lines.push_back(&line);
+    }
+  }
+  std::sort(lines.begin(), lines.end(), [](const Line* a, const Line* b) {
+    return std::tuple(a->first->ordinal, a->first->row) < std::tuple(b->first->ordinal, b->first->row);
+  });
+  return lines;
+}
+
+void Outbound::reverse(Line& line) {
+  for (Delivery* each = line.first; each != nullptr; each = each->before) std::swap(each->before, each->behind);
+  std::swap(line.first, line.last);
+  line.next = line.first;
 }
 
 std::vector<std::string> Outbound::keys_with_parked() const {

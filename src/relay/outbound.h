@@ -138,6 +138,9 @@ class Outbound {
   std::size_t loaded() const { return loaded_; }  // of them, those that came from the side table
   // True if the first of some key was never handed over: it can still probe.
   bool has_untried_key() const;
+  // Lines with deliveries of the stream of which nothing is in flight or on its way to the side table, oldest first.
+  std::vector<Line*> lines_at_rest();
+  void reverse(Line& line);  // a broken variant's
   std::size_t closed_destinations(Time now) const;
   std::vector<std::string> keys_with_parked() const;
 

@@ -42,6 +42,7 @@ Runner::Runner(const CoreOptions& core, std::shared_ptr<const Router> router, Fe
       parts_(std::move(parts)),
       core_(std::make_unique<Core>(core, std::move(router), runner_options_.seed)),
       breakers_(parts_.sinks.size(), BreakerState::closed),
+      capped_(parts_.sinks.size(), false),
       random_(runner_options_.seed) {
   clock_offset_ = std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()) -
                   steady_now().time_since_epoch();
@@ -352,6 +353,18 @@ void Runner::give_up_in_flight() {
   for (auto& sink : parts_.sinks) sink->close();
 }
 
+void Runner::report_cap(std::size_t index, const SinkView& sink) {
+  if (sink.at_cap == capped_[index]) return;
+  capped_[index] = sink.at_cap;
+  log::write(sink.at_cap ? log::Level::warn : log::Level::info,
+             sink.at_cap ? "parked deliveries are at their cap: nothing is read until there is room"
+                         : "parked deliveries are below their cap again",
+             {{"feed", options_.feed.name},
+              {"sink", sink.name},
+              {"waiting_for_destination", std::to_string(sink.parked.uncharged)},
+              {"parked_max", std::to_string(options_.sinks[index].parked_max)}});
+}
+
 void Runner::publish_view(bool always) {
   const auto made_at = steady_clock::now();
   if (!always && made_at - view_made_at_ < kViewInterval) return;
@@ -359,6 +372,7 @@ void Runner::publish_view(bool always) {
   FeedView view{core_->view(), reading_, database_error_, settle_error_, last_poll_, now(), made_at};
   for (std::size_t i = 0; i < view.sinks.size(); ++i) {
     const SinkView& sink = view.sinks[i];
+    report_cap(i, sink);
     if (sink.breaker == breakers_[i]) continue;
     const BreakerState before = std::exchange(breakers_[i], sink.breaker);
     observer_.breaker_changed(sink.name, sink.breaker);

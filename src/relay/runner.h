@@ -146,6 +146,7 @@ class Runner {
   void settle(SettleBatch batch);
   void give_up_in_flight();
   void report_settled(const SettleBatch& batch);
+  void report_cap(std::size_t index, const SinkView& sink);
   void publish_view(bool always);
   void end_with(RunnerEnd end, Failure failure = {});
   Time now() const;
@@ -177,6 +178,7 @@ class Runner {
   bool gave_up_ = false;
   std::chrono::steady_clock::time_point view_made_at_{};
   std::vector<BreakerState> breakers_;
+  std::vector<bool> capped_;
   std::vector<Park> unreported_;  // dead letters of the settle that is outstanding
   Random random_;
 

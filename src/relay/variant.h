@@ -31,6 +31,8 @@ enum class Variant {
   pause_ignored,            // publishes to a sink that is paused
   budget_ignored,           // retries go out although the budget has nothing left
   age_by_last_try,          // a message's age is counted from its last try
+  spill_missing,            // a sink that is down holds the others of its feed
+  spill_from_behind,        // what is spilled of a key is parked from its end
 };
 
 #ifdef OUTBOX_VARIANTS

@@ -90,10 +90,8 @@ void draw_sizes(Scenario& s, Dice& dice) {
   o.page_bytes = dice.chance(0.3) ? static_cast<std::size_t>(dice.between(1000, 4000)) : 4u << 20;
   o.ahead_max = static_cast<std::size_t>(dice.between(1, 30));
   if (capped(s)) {
-    // Many keys and a small window reach the cap. Nothing but eternal 500s at the cap would stop reading for good: at
-    // the cap nothing new comes that could tell whether the destination is well.
+    // Many keys and a small window reach the cap.
     s.keys = static_cast<int>(s.types.size()) * dice.between(6, 12);
-    s.always_500 = 0;
     o.window_records = static_cast<std::size_t>(dice.between(2, 8));
     o.page_records = static_cast<std::size_t>(dice.between(1, 4));
   }
@@ -134,6 +132,23 @@ void draw_faults(Scenario& s, Dice& dice) {
   e.operator_actions = few(dice, 0.5, 6);
 }
 
+// Many keys and a small window reach the cap; two sinks of a feed spill to it.
+void draw_spills(Scenario& s, Dice dice) {
+  if (s.mode != Mode::mark || s.sinks.size() < 2) return;
+  if (capped(s) && s.events.crashes + s.events.stops > 0) {
+    s.events.sink_outages += dice.between(1, 2);
+    s.events.sink_pauses += dice.between(0, 2);
+  }
+  if (capped(s) || !dice.chance(0.1)) return;
+  s.one_down = dice.chance(0.5) ? Scenario::OneDown::down : Scenario::OneDown::paused;
+  s.faults = {};
+  s.events = {};
+  s.processes = 1;
+  s.poison = s.always_500 = s.not_due = 0;
+  s.chaos = Duration(8s);
+  s.options.window_records = std::min<std::size_t>(s.options.window_records, 12);
+}
+
 // Owners that are stopped beyond their lease in the middle of their work, while others are there.
 void draw_sleepers(Scenario& s, Dice dice) {
   if (s.events.stops == 0 || s.mode == Mode::cursor || capped(s) || !dice.chance(0.3)) return;
@@ -171,6 +186,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_sizes(s, dice);
   draw_relays(s, dice);
   draw_faults(s, dice);
+  draw_spills(s, Dice(seed * 0xE7037ED1A0B428DBu + 1));
   draw_sleepers(s, Dice(seed * 0xA0761D6478BD642Fu + 1));
   draw_retries(s, Dice(seed * 0xD1B54A32D192ED03u + 1));
   s.events.retentions = few(dice, 0.5, 4);

@@ -85,6 +85,9 @@ struct Scenario {
   Faults faults;
   Events events;
   bool ends_with_drain = false;
+  // Of two sinks of a feed, the first is down or paused from the start until the world heals; nothing else goes wrong.
+  enum class OneDown { none, down, paused };
+  OneDown one_down = OneDown::none;
 
   std::string summary() const;
 };

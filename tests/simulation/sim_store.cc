@@ -78,8 +78,9 @@ void SimStore::park(const Park& park, const Lanes& lanes) {
   rows_.push_back(row);
   if (park.attempts > 0) witness_.failing(park.sink, message);
   witness_.parked(park.sink, message, park.state == DeliveryState::dead, park.reason);
-  if (park.reason == "destination_closed") {
-    witness_.parked_for_destination(park.sink, parking(park.sink, lanes)->counts.uncharged);
+  if (park.state == DeliveryState::waiting && !park.charged && !park.not_due && park.reason != "held_up") {
+    witness_.parked_for_destination(park.sink, parking(park.sink, lanes)->counts.uncharged,
+                                    park.reason == "behind_key");
   }
 }
 
@@ -183,7 +184,7 @@ Result<Store::Parking> SimStore::parking(const std::string& sink, const Lanes& l
       ++parking.counts.waiting;
       const bool apart = waits_for_its_time(row);
       if (apart) ++parking.counts.not_due;
-      if (!row.charged && !row.not_due && row.reason != "behind_key") ++parking.counts.uncharged;
+      if (!row.charged && !row.not_due) ++parking.counts.uncharged;
       if (apart || heads.insert(row.key).second) parking.next_due = std::min(parking.next_due, row.next_attempt);
     }
     const bool follows = row.state == DeliveryState::waiting || (row.state == DeliveryState::dead && row.holds_key);

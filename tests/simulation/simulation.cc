@@ -34,6 +34,8 @@ RunResult Simulation::run() {
   database_.start_writers();
   for (int i = 0; i < scenario_.processes; ++i) start_process();
   plan_chaos();
+  if (scenario_.one_down == Scenario::OneDown::down) far_ends_[0]->whole(FarEnd::Trouble::refuses);
+  if (scenario_.one_down == Scenario::OneDown::paused) processes_[0]->pause(0, true);
   loop_.after(scenario_.chaos, [this] { heal(); });
   supervise();
 
@@ -166,6 +168,11 @@ void Simulation::prune() {
 
 void Simulation::heal() {
   trace_("world   heals");
+  // A transaction may stay open for three seconds.
+  if (scenario_.one_down != Scenario::OneDown::none) {
+    witness_.check_goes_on(1, loop_.now() - Duration(5s));
+    processes_[0]->pause(0, false);
+  }
   healed_ = true;
   faults_ = {};
   store_down_ = false;

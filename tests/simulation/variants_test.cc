@@ -61,6 +61,8 @@ const std::vector<Broken> kBroken{
     CORE(pause_ignored),
     CORE(budget_ignored),
     CORE(age_by_last_try),
+    CORE(spill_missing),
+    CORE(spill_from_behind),
     BENEATH(window_taken_anew),
     BENEATH(no_tombstones),
     BENEATH(stale_owner_settles),

@@ -78,7 +78,9 @@ class Witness {
   void row_updated(const std::string& sink, const Message& message, ParkedUpdate::Kind kind, const std::string& reason);
   // The row says from now on that the message has failed by its own fault.
   void failing(const std::string& sink, const Message& message);
-  void parked_for_destination(const std::string& sink, std::int64_t rows);
+  // All that was written before has come to the sink.
+  void check_goes_on(std::size_t sink, Time created_before);
+  void parked_for_destination(const std::string& sink, std::int64_t rows, bool follows);
   void discarded(const std::string& sink, const Message& message);
   void requeued(const std::string& sink, const Message& message, bool edited);
 
@@ -127,6 +129,7 @@ class Witness {
     int again = 0;
   };
   std::map<std::pair<int, std::size_t>, Tries> tries_;  // of a core, at a sink
+  std::map<std::size_t, int> failures_;                 // of a sink or its destinations
   int doubts_ = 0;
   int exposed_ = 0;   // published and not settled at a take-over
   int requeued_ = 0;  // by the operator
