@@ -126,7 +126,7 @@ void set_defaults(ConfWriter& conf) {
   conf.fixed("socket.nagle.disable", "true");
   conf.fixed("socket.timeout.ms", "30000");
   conf.fixed("reconnect.backoff.ms", "100");
-  conf.fixed("reconnect.backoff.max.ms", "500");
+  conf.fixed("reconnect.backoff.max.ms", "5000");  // an outage may last all night
 }
 
 void set_order(ConfWriter& conf) {

@@ -37,6 +37,16 @@ TEST(ClientSettings, DefaultsKeepOrderAndConfirmation) {
   EXPECT_EQ(value_of(conf->get(), "socket.nagle.disable"), "true");
 }
 
+// Twice a second and broker, for as long as it is away, is what a relay costs that has nothing to do.
+TEST(ClientSettings, ABrokerThatIsAwayIsTriedEverMoreSeldom) {
+  const Result<ClientSettings> settings = read({});
+  ASSERT_TRUE(settings);
+  const Result<ConfHandle> conf = producer_conf(*settings, kBatchBytes);
+  ASSERT_TRUE(conf);
+  EXPECT_EQ(value_of(conf->get(), "reconnect.backoff.ms"), "100");
+  EXPECT_EQ(value_of(conf->get(), "reconnect.backoff.max.ms"), "5000");
+}
+
 // Cases B121, B123, B125.
 TEST(ClientSettings, WhatWouldBreakOrderOrConfirmationIsRefused) {
   for (const char* key :
