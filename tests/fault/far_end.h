@@ -14,6 +14,13 @@ struct Arrival {
   std::int64_t at_ms = 0;  // by the broker's clock; RabbitMQ has none: the time of the last count() before it
 };
 
+// How often a relay looks whether it is back: at first so long after the last time, then twice as long, up to a cap.
+struct Backoff {
+  double first_s = 5;
+  double cap_s = 60;
+  int ways = 1;  // that are tried each for itself
+};
+
 // One thread. Every function throws std::runtime_error with the broker's reason.
 class FarEnd {
  public:
@@ -23,6 +30,9 @@ class FarEnd {
   // and ", topic: …".
   virtual std::string sink(int port) const = 0;
   virtual std::string route() const = 0;
+
+  // As it is without a word in the configuration: the relay's breaker, or the client's own.
+  virtual Backoff backoff() const { return {}; }
 
   virtual int port() const = 0;  // the broker's
   // Through a proxy: where that has to forward to, and its own port; 0: any.

@@ -18,7 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kUsualShare = 4;  // the usual rate is measured over a fourth of the rows
 constexpr double kRssLimit = 64;
 constexpr double kCpuLimit = 2;
 
@@ -40,6 +39,17 @@ double megabytes(pid_t process, const std::string& name) {
   return 0;
 }
 
+// Tries that a back-off allows in so many seconds.
+double steps(const Backoff& backoff, double seconds) {
+  double count = 1;
+  double wait = backoff.first_s;
+  for (double at = wait; at <= seconds; at += wait) {
+    ++count;
+    wait = std::min(wait * 2, backoff.cap_s);
+  }
+  return count * backoff.ways;
+}
+
 bool tell(const char* what, double value, double limit, const char* unit) {
   std::printf("%-46s %10.2f %s (limit %g)%s\n", what, value, unit, limit, value <= limit ? "" : "  NOT KEPT");
   std::fflush(stdout);
@@ -57,45 +67,41 @@ class OutageRun {
                 .settings = ""}) {}
 
   bool measure() {
-    enqueue(wanted_.rows / kUsualShare);
+    enqueue();
     relay_ = trial_.start_relay();
-    const double usual = drain();
-    std::printf("usual rate: %.0f messages/s over %d rows\n", usual, wanted_.rows / kUsualShare);
+    await_all();
     trial_.sink_link().set({.turn_away = true});
     trial_.sink_link().cut();
+    away_since_ = Clock::now();
     const auto attempts_before = trial_.sink_link().attempts().size();
-    enqueue(wanted_.rows);
+    enqueue();
     bool kept = stay_away(attempts_before);
     trial_.sink_link().set({});
-    const double after = drain();
-    std::printf("%-46s %10.0f messages/s (usual: %.0f)\n", "drains at", after, usual);
+    await_all();
     kept = finish() && kept;
     return kept;
   }
 
  private:
-  void enqueue(int rows) {
-    for (int left = rows; left > 0; left -= 10'000) trial_.shop().burst(std::min(left, 10'000));
-    enqueued_ += rows;
+  void enqueue() {
+    for (int left = wanted_.rows; left > 0; left -= 10'000) trial_.shop().burst(std::min(left, 10'000));
+    enqueued_ += wanted_.rows;
   }
 
-  // Until all has arrived; messages a second from the first arrival on.
-  double drain() {
-    const std::int64_t before = trial_.far_end().count();
-    if (!eventually(180s, [&] { return trial_.far_end().count() > before; })) {
-      throw std::runtime_error("nothing arrives: " + relay_->standard_error());
-    }
-    const std::int64_t first = trial_.far_end().count();
-    const auto began = Clock::now();
-    if (!eventually(600s, [&] { return trial_.far_end().count() >= enqueued_; })) {
+  void await_all() {
+    if (!eventually(900s, [&] { return trial_.far_end().count() >= enqueued_; })) {
       throw std::runtime_error("not all arrives: " + relay_->standard_error());
     }
-    const double took = std::chrono::duration<double>(Clock::now() - began).count();
-    return static_cast<double>(enqueued_ - first) / std::max(took, 0.001);
+  }
+
+  // Messages a second from the first to the last of as many arrivals as there were rows.
+  double rate(const std::vector<Arrival>& arrivals, std::ptrdiff_t from) const {
+    const double took = static_cast<double>(arrivals[static_cast<std::size_t>(from + wanted_.rows - 1)].at_ms -
+                                            arrivals[static_cast<std::size_t>(from)].at_ms);
+    return wanted_.rows * 1000.0 / std::max(took, 1.0);
   }
 
   bool stay_away(std::size_t attempts_before) {
-    const int port = admin_port(*relay_);
     std::printf("%d rows wait; the broker is away for %.1f minutes\n", wanted_.rows, wanted_.minutes);
     const double cpu = cpu_seconds(relay_->pid());
     const auto began = Clock::now();
@@ -108,19 +114,16 @@ class OutageRun {
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
     bool kept = tell("CPU of the relay", (cpu_seconds(relay_->pid()) - cpu) / seconds * 100, kCpuLimit, "% of a core");
     kept = tell("RSS of the relay", resident, kRssLimit, "MB") && kept;
-    // The attempt that found it away, and one for each time that the breaker let a probe through.
-    const std::string probes =
-        sample(get(port, "/metrics").body, "outbox_breaker_transitions_total{sink=\"events\",state=\"half_open\"}");
     const auto attempts = trial_.sink_link().attempts();
     const auto made = static_cast<double>(attempts.size() - attempts_before);
-    kept =
-        tell("connections tried, per probe of the breaker", made, std::stod(probes.empty() ? "0" : probes) + 1, "") &&
-        kept;
+    const double away = std::chrono::duration<double>(Clock::now() - away_since_).count();
+    kept = tell("connections tried, one a step of the back-off", made, steps(trial_.far_end().backoff(), away), "") &&
+           kept;
     std::printf("  seconds between them:");
     for (std::size_t i = attempts_before + 1; i < attempts.size(); ++i) {
       std::printf(" %.1f", std::chrono::duration<double>(attempts[i] - attempts[i - 1]).count());
     }
-    std::printf("\n  ready meanwhile: %d\n", get(port, "/readyz").status);
+    std::printf("\n  ready meanwhile: %d\n", get(admin_port(*relay_), "/readyz").status);
     const auto count = [&](const char* sql) { return std::stod(trial_.database().value(sql)); };
     kept = tell("dead", count("select count(*) from outbox_delivery where state = 'dead'"), 0, "") && kept;
     return tell("attempts used", count("select coalesce(max(attempts), 0) from outbox_delivery"), 0, "") && kept;
@@ -130,7 +133,12 @@ class OutageRun {
     const bool small = tell("RSS at its greatest, drain included", megabytes(relay_->pid(), "VmHWM"), kRssLimit, "MB");
     relay_->terminate();
     relay_->wait(30s);
-    const Verdict verdict = trial_.judge();
+    Verdict verdict = trial_.judge();
+    if (static_cast<std::int64_t>(verdict.arrivals.size()) == enqueued_) {
+      std::ranges::stable_sort(verdict.arrivals, {}, &Arrival::at_ms);
+      std::printf("drained at %.0f messages/s; as many rows before the outage: %.0f messages/s\n",
+                  rate(verdict.arrivals, wanted_.rows), rate(verdict.arrivals, 0));
+    }
     for (const auto& fault : verdict.faults) std::printf("FAULT: %s\n", fault.c_str());
     std::printf("%s\n", describe(verdict.findings).c_str());
     return small && verdict.faults.empty();
@@ -140,6 +148,7 @@ class OutageRun {
   Trial trial_;
   std::unique_ptr<ChildProcess> relay_;
   std::int64_t enqueued_ = 0;
+  Clock::time_point away_since_;
 };
 
 }  // namespace
