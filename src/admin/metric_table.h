@@ -22,6 +22,12 @@ inline constexpr MetricInfo kDeliveries{"outbox_deliveries", gauge, "sink,state"
                                         "Parked deliveries by state: waiting, dead"};
 inline constexpr MetricInfo kDeadLetters{"outbox_dead_letters", gauge, "sink,owner",
                                          "Dead letters by the owner that their route names; empty: it names none"};
+inline constexpr MetricInfo kUnforwarded{"outbox_dead_letters_unforwarded", gauge, "",
+                                         "Dead letters whose copy is still to be sent to the sink that "
+                                         "dead_letters.forward names, from the relay that sends them; counting stops "
+                                         "at a bound"};
+inline constexpr MetricInfo kForwarded{"outbox_dead_letters_forwarded_total", counter, "sink,outcome",
+                                       "Copies of dead letters that were sent: delivered, or refused for good"};
 inline constexpr MetricInfo kWaitingForDestination{"outbox_waiting_for_destination", gauge, "sink",
                                                    "Parked deliveries that wait for their sink or destination: what "
                                                    "parked_max bounds"};
@@ -73,6 +79,8 @@ inline constexpr MetricInfo kAll[] = {
     kBuildInfo,
     kDeadLetters,
     kPaused,
+    kUnforwarded,
+    kForwarded,
     kWaitingForDestination,
     kAtCap,
 };

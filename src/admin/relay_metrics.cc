@@ -102,6 +102,14 @@ void RelayMetrics::polled(Duration took) { poll_.observe(seconds(took)); }
 
 void RelayMetrics::breaker_changed(const std::string& sink, BreakerState to) { series(sink).transitions.at(to).add(); }
 
+void RelayMetrics::forwarded(const std::string& sink, bool refused) {
+  metrics_.counter(metric::kForwarded, {{"sink", sink}, {"outcome", refused ? "refused" : "delivered"}}).add();
+}
+
+void RelayMetrics::unforwarded(std::int64_t count) {
+  metrics_.gauge(metric::kUnforwarded).set(static_cast<double>(count));
+}
+
 void RelayMetrics::refresh_leases(int lanes_owned, std::uint64_t lost) {
   metrics_.gauge(metric::kLanesOwned).set(lanes_owned);
   for (; leases_lost_ < lost; ++leases_lost_) lease_lost_.add();

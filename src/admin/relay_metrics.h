@@ -28,6 +28,8 @@ class RelayMetrics : public RelayObserver {
   void dead(const std::string& sink, const std::string& reason) override;
   void polled(Duration took) override;
   void breaker_changed(const std::string& sink, BreakerState to) override;
+  void forwarded(const std::string& sink, bool refused) override;
+  void unforwarded(std::int64_t count) override;
 
   // When a delivery to the sink last failed; the epoch: none did yet.
   std::chrono::steady_clock::time_point last_failure(const std::string& sink) const;

@@ -1,19 +1,33 @@
 #include "app/database.h"
 
+#include <algorithm>
+
 #include "source/poll/sqlite_source.h"
 #include "source/poll/table_shape.h"
 #include "store/postgres/leases.h"
+#include "store/postgres/postgres_forwarding.h"
 #include "store/postgres/postgres_operator.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/schema.h"
 #include "store/sqlite/leases.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/sqlite_forwarding.h"
 #include "store/sqlite/sqlite_operator.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace outbox::app {
 
 using config::DatabaseKind;
+
+namespace {
+
+bool gets_copies_only(const config::Settings& settings, const config::SinkSettings& sink) {
+  return settings.forward && settings.forward->sink == sink.name &&
+         std::none_of(settings.routes.begin(), settings.routes.end(),
+                      [&](const config::RouteSettings& route) { return route.sink == sink.name; });
+}
+
+}  // namespace
 
 // `shape` is what was found on PostgreSQL; on SQLite only its mapping counts.
 struct Database::Parts {
@@ -44,6 +58,7 @@ std::vector<Feed> Database::feeds(const config::Settings& settings) const {
   std::vector<Feed> feeds;
   if (!positions_) feeds.push_back({"*", {}, false, true, {}});
   for (const config::SinkSettings& sink : settings.sinks) {
+    if (gets_copies_only(settings, sink)) continue;
     if (positions_) {
       feeds.push_back({sink.name, {sink.name}, true, sink.from_beginning});
     } else {
@@ -73,6 +88,11 @@ std::unique_ptr<Source> Database::make_source(const Lanes& lanes) const {
 std::unique_ptr<OperatorStore> Database::make_operator() const {
   if (parts_->kind == DatabaseKind::postgresql) return make_postgres_operator(parts_->url, parts_->shape.table);
   return make_sqlite_operator(parts_->url, parts_->shape.table);
+}
+
+std::unique_ptr<ForwardingStore> Database::make_forwarding() const {
+  if (parts_->kind == DatabaseKind::postgresql) return make_postgres_forwarding(parts_->url, parts_->shape.table);
+  return make_sqlite_forwarding(parts_->url, parts_->shape.table);
 }
 
 Result<OpenOutbox> open_outbox(const config::Settings& settings) {

@@ -9,6 +9,7 @@
 #include "config/database_url.h"
 #include "config/settings.h"
 #include "source/source.h"
+#include "store/forwarding_store.h"
 #include "store/leases.h"
 #include "store/operator_store.h"
 #include "store/schema.h"
@@ -30,7 +31,7 @@ class Database {
   // One line each: what this table cannot promise, and what would buy it.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // One per sink, or one for all.
+  // One per sink, or one for all; without a sink that gets copies of dead letters only.
   std::vector<Feed> feeds(const config::Settings& settings) const;
 
   // Each call makes one of its own, for one thread. None connects.
@@ -39,6 +40,7 @@ class Database {
   std::unique_ptr<Source> make_source(const Lanes& lanes) const;
   std::unique_ptr<Leases> make_leases() const;
   std::unique_ptr<OperatorStore> make_operator() const;
+  std::unique_ptr<ForwardingStore> make_forwarding() const;
 
  private:
   struct Parts;

@@ -61,7 +61,21 @@ Result<config::Settings> served_here(const config::Settings& settings) {
   const auto elsewhere = [](const config::SinkSettings& sink) { return sink_type(sink).create == nullptr; };
   config::Settings here = settings;
   std::erase_if(here.sinks, elsewhere);
-  if (here.sinks.empty()) {
+  const auto gets_copies = [&](const config::SinkSettings& sink) {
+    return settings.forward && settings.forward->sink == sink.name;
+  };
+  if (std::any_of(settings.sinks.begin(), settings.sinks.end(),
+                  [&](const config::SinkSettings& sink) { return gets_copies(sink) && elsewhere(sink); })) {
+    return Failure{FailureKind::invalid,
+                   "dead_letters.forward.sink: " + settings.forward->sink +
+                       " is `type: embedded`, which outboxd delivers nothing to; name another sink"};
+  }
+  const auto is_routed = [&](const config::SinkSettings& sink) {
+    return std::any_of(settings.routes.begin(), settings.routes.end(),
+                       [&](const config::RouteSettings& route) { return route.sink == sink.name; });
+  };
+  if (std::all_of(here.sinks.begin(), here.sinks.end(),
+                  [&](const config::SinkSettings& sink) { return gets_copies(sink) && !is_routed(sink); })) {
     return Failure{FailureKind::invalid,
                    "all sinks are `type: embedded`: their programs deliver, and nothing is left to do"};
   }

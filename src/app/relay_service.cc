@@ -58,7 +58,9 @@ RelayService::RelayService(const RelayParts& parts, const std::string& relay, bo
       lease_lasts_(parts.settings.lease),
       once_(once),
       factory_(parts),
-      leases_(parts.database.make_leases()) {}
+      leases_(parts.database.make_leases()) {
+  if (parts.settings.forward && !once) forwarding_ = std::make_unique<ForwardingRole>(parts, relay_, lease_);
+}
 
 RelayService::~RelayService() {
   stop();
@@ -75,7 +77,7 @@ Result<void> RelayService::check_sinks() {
     if (!divisible) return divisible.failure();
     divisible_[feed.name] = *divisible;
   }
-  return {};
+  return forwarding_ ? forwarding_->check() : Result<void>();
 }
 
 void RelayService::poke() {
@@ -88,6 +90,7 @@ void RelayService::stop() {
   if (stopping_) return;
   stopping_ = true;
   for (Running& each : running_) each.runner->stop();
+  if (forwarding_) forwarding_->stop();
   ring();
 }
 
@@ -141,6 +144,12 @@ void RelayService::run(const std::stop_token& stop) {
     each.runner->stop();
     each.runner->wait_until(steady_clock::now() + std::chrono::hours(1));
   }
+  std::unique_ptr<ForwardingRole> forwarding;
+  {
+    const std::lock_guard lock(mutex_);
+    forwarding = std::move(forwarding_);
+  }
+  forwarding.reset();
   // So that nobody has to wait for the lease to run out.
   if (auto ended = leases_->end(relay_); !ended) {
     log::warn("giving the lease up failed: another relay takes over when it has run out",
@@ -151,6 +160,7 @@ void RelayService::run(const std::stop_token& stop) {
 void RelayService::renew() {
   std::vector<std::string> feeds;
   for (const Feed& feed : factory_.feeds()) feeds.push_back(feed.name);
+  if (forwarding_) feeds.emplace_back(kForwardingFeed);
   const Lease::Clock asked_at = Lease::now();
   const auto roster = leases_->renew(relay_, process_, feeds, lease_lasts_);
   if (!roster) {
@@ -161,7 +171,8 @@ void RelayService::renew() {
   if (bury_the_dead(*roster)) return renew();
   const std::lock_guard lock(mutex_);
   database_error_.clear();
-  if (!stopping_ && pauses_known_ && end_ == RunnerEnd::running) once_ ? follow_once(*roster) : follow(*roster);
+  if (stopping_ || !pauses_known_ || end_ != RunnerEnd::running) return;
+  once_ ? follow_once(*roster) : follow(*roster);
 }
 
 // The lease runs on. Before the first one a relay waits, but for what no waiting mends.
@@ -216,6 +227,8 @@ void RelayService::follow(const Roster& roster) {
       log::info("standing by: another relay has all of the feed", {{"feed", feed.name}, {"relay", other}});
     }
   }
+  if (!forwarding_) return;
+  if (auto followed = forwarding_->follow(roster); !followed) end_with(RunnerEnd::failed, followed.failure());
 }
 
 // All that is free, at once; nothing is left to a relay that is at work.
@@ -275,6 +288,7 @@ void RelayService::pause_as(const std::vector<SinkPause>& pauses) {
   for (const auto& [sink, pause] : pauses_) {
     if (!wanted.contains(sink)) tell(sink, false);
   }
+  if (forwarding_) forwarding_->pause(wanted.contains(forwarding_->sink()));
   pauses_ = std::move(wanted);
   pauses_known_ = true;
 }

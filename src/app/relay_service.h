@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "admin/sink_report.h"
+#include "app/forwarding_role.h"
 #include "app/runner_factory.h"
 #include "relay/housekeeping.h"
 #include "relay/sharing.h"
@@ -82,10 +83,11 @@ class RelayService {
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable ended_;
   std::vector<Running> running_;
-  std::string database_error_;                 // why the lease could not be renewed
-  std::map<std::string, std::string> owners_;  // by feed: another relay that has a share of it
-  std::map<std::string, SinkPause> pauses_;    // by sink
-  bool pauses_known_ = false;                  // no share is taken before
+  std::string database_error_;                  // why the lease could not be renewed
+  std::map<std::string, std::string> owners_;   // by feed: another relay that has a share of it
+  std::map<std::string, SinkPause> pauses_;     // by sink
+  bool pauses_known_ = false;                   // no share is taken before
+  std::unique_ptr<ForwardingRole> forwarding_;  // null: not configured, or it has ended
   bool once_started_ = false;
   bool stopping_ = false;
   std::uint64_t leases_lost_ = 0;

@@ -122,8 +122,8 @@ std::string sink_schema(std::span<const SinkKind> kinds) {
   return json.text();
 }
 
-std::string route_schema(std::span<const SinkKind> kinds) {
-  std::vector<Option> options = to_vector(route_options());
+// A table's options, and those that say where to for any kind of sink.
+std::string addressed_schema(OptionTable table, std::span<const SinkKind> kinds) {
   std::vector<Property> addresses;
   for (const SinkKind& kind : kinds) {
     for (const std::string_view option : {kind.address_option, kind.second_address_option}) {
@@ -134,7 +134,7 @@ std::string route_schema(std::span<const SinkKind> kinds) {
           {std::string(option), R"({"description":"where to; {field} is a field of the message","type":"string"})"});
     }
   }
-  return object_schema(options, "", addresses);
+  return object_schema(to_vector(table), "", addresses);
 }
 
 }  // namespace
@@ -149,8 +149,13 @@ std::string json_schema(std::span<const SinkKind> kinds) {
            true});
     } else if (section.path == "routes[]") {
       parts.push_back(
-          {"routes", fmt::format(R"({{"type":"array","minItems":1,"items":{}}})", route_schema(kinds)), true});
-    } else if (!section.path.empty()) {
+          {"routes",
+           fmt::format(R"({{"type":"array","minItems":1,"items":{}}})", addressed_schema(route_options(), kinds)),
+           true});
+    } else if (section.path == "dead_letters") {
+      parts.push_back({"dead_letters", object_schema(to_vector(section.options), "",
+                                                     {{"forward", addressed_schema(forward_options(), kinds)}})});
+    } else if (section.path != "dead_letters.forward" && !section.path.empty()) {
       parts.push_back({std::string(section.path), object_schema(to_vector(section.options), "")});
     }
   }

@@ -283,5 +283,29 @@ TEST(Load, NoComplaintShowsASecret) {
   EXPECT_EQ(all.find("TESTSECRET"), std::string::npos) << all;
 }
 
+TEST(Load, DeadLettersAreForwardedToASinkOfTheFile) {
+  const std::string sinks = kSinks + "  dead: { type: broker, brokers: c:3 }\n";
+  EXPECT_FALSE(settings(kSmall).forward);
+  const auto plain = settings(kHead + sinks + kRoutes + "dead_letters: { forward: { sink: dead } }\n").forward;
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->sink, "dead");
+  EXPECT_EQ(plain->address, "outbox.event.{aggregate_type}");
+  const auto topic =
+      settings(kSmall + "dead_letters: { key: hold, forward: { sink: events, topic: \"dead.{type}\" } }\n").forward;
+  ASSERT_TRUE(topic);
+  EXPECT_EQ(topic->address, "dead.{type}");
+
+  EXPECT_EQ(errors(kHead + sinks + kRoutes + "dead_letters: { forward: { sink: deat } }\n"),
+            "f:7: dead_letters.forward.sink: 'deat' is not a sink of this file; did you mean 'dead'?\n");
+  EXPECT_NE(errors(kSmall + "dead_letters: { forward: { topic: x } }\n").find("dead_letters.forward.sink"),
+            std::string::npos);
+  EXPECT_NE(errors(kSmall + "dead_letters: { forward: { sink: events, topic: \"{tpye}\" } }\n")
+                .find("dead_letters.forward.topic"),
+            std::string::npos);
+  EXPECT_NE(errors(kHead + kSinks + "routes:\n  - { sink: none }\ndead_letters: { forward: { sink: events } }\n")
+                .find("nothing could become a dead letter"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace outbox::config

@@ -251,6 +251,14 @@ constexpr Option kDeadLetters[] = {
      .max = 1'000'000},
 };
 
+constexpr Option kForward[] = {
+    {.name = "sink",
+     .type = text,
+     .fallback = "dead-letters",
+     .help = "the name of the sink that gets the copies",
+     .required = true},
+};
+
 constexpr Option kAdmin[] = {
     {.name = "listen",
      .type = text,
@@ -286,6 +294,11 @@ constexpr Section kSections[] = {
      "nobody's attempts.",
      kBreaker},
     {"dead_letters", "dead_letters", "What happens around messages that cannot be delivered.", kDeadLetters},
+    {"dead_letters.forward", "dead_letters.forward",
+     "Copies of dead letters, sent to a sink of this file; unset: none. Beside the sink it may say where to, as a "
+     "route "
+     "to that sink does. The sink may be named by routes, too, or by nothing else.",
+     kForward},
     {"admin", "admin", "The listener for metrics and health.", kAdmin},
     {"log", "log", "One line per event on standard error.", kLog},
 };
@@ -319,6 +332,7 @@ OptionTable route_options() { return kRoute; }
 OptionTable retry_options() { return kRetry; }
 OptionTable breaker_options() { return kBreaker; }
 OptionTable dead_letters_options() { return kDeadLetters; }
+OptionTable forward_options() { return kForward; }
 OptionTable admin_options() { return kAdmin; }
 OptionTable log_options() { return kLog; }
 std::span<const Section> sections() { return kSections; }

@@ -23,6 +23,7 @@ OptionTable route_options();  // without the address option of the sink's type
 OptionTable retry_options();
 OptionTable breaker_options();
 OptionTable dead_letters_options();
+OptionTable forward_options();  // of dead_letters.forward, without the address option of the sink's type
 OptionTable admin_options();
 OptionTable log_options();
 

@@ -56,6 +56,12 @@ struct RouteSettings {
   bool dead_letter_holds_key = false;
 };
 
+// Where copies of dead letters go.
+struct ForwardSettings {
+  std::string sink;
+  std::string address;  // template; its own, or the sink type's default
+};
+
 struct AdminSettings {
   std::string listen;  // host:port; empty: none
 };
@@ -71,6 +77,7 @@ struct Settings {
   std::optional<Duration> retain;  // sent rows
   std::optional<Duration> retain_dead{std::chrono::hours(24 * 30)};
   std::int64_t replays_max = 10;  // of a dead letter, unchanged
+  std::optional<ForwardSettings> forward;
   std::vector<SinkSettings> sinks;
   std::vector<RouteSettings> routes;
   AdminSettings admin;

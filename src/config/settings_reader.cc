@@ -43,6 +43,7 @@ Settings SettingsReader::read(const YamlNode& root) {
   read_admin(section(root, "admin"));
   read_log(section(root, "log"));
   read_sinks(root.find("sinks"));
+  read_forward(section(root, "dead_letters").find("forward"));
   read_routes(root.find("routes"));
   return std::move(settings_);
 }
@@ -110,7 +111,8 @@ void SettingsReader::read_defaults(const YamlNode& root) {
   const Values retries = reader_.read(retry, retry_options(), "retry");
   retry_ = with_budget(retries, merge_retry(retries, retry_, "", retry.line, "retry"), "");
   breaker_ = merge_breaker(reader_.read(breaker, breaker_options(), "breaker"), breaker_, "", breaker.line, "breaker");
-  const Values dead = reader_.read(section(root, "dead_letters"), dead_letters_options(), "dead_letters");
+  constexpr std::string_view kReadLater[] = {"forward"};
+  const Values dead = reader_.read(section(root, "dead_letters"), dead_letters_options(), "dead_letters", kReadLater);
   holds_key_ = dead.text("key") == "hold";
   if (dead.has("retain")) settings_.retain_dead = dead.duration("retain");
   settings_.replays_max = dead.integer("replays");

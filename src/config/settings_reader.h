@@ -30,8 +30,11 @@ class SettingsReader {
   void read_sinks(const YamlNode* node);
   void read_sink(const std::string& name, const YamlNode& node);
   void check_sink_name(const std::string& name, int line);
+  void read_forward(const YamlNode* node);
   void read_routes(const YamlNode* node);
   void read_route(const YamlNode& node, const std::string& path);
+  std::vector<Option> with_address_options(OptionTable table, const SinkKind* kind) const;
+  void complain_unknown_sink(const std::string& name, int line, const std::string& path, std::string_view instead);
   std::optional<std::string> route_sink(const YamlNode& node) const;
   std::string route_address(const Values& values, const SinkKind& kind, const SinkSettings& sink, const YamlNode& node,
                             const std::string& path);

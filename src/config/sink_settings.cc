@@ -135,19 +135,48 @@ std::optional<std::string> SettingsReader::route_sink(const YamlNode& node) cons
   return sink->scalar;
 }
 
+// `kind`: of the sink that is named; null: any may be meant.
+std::vector<Option> SettingsReader::with_address_options(OptionTable table, const SinkKind* kind) const {
+  std::vector<Option> all(table.begin(), table.end());
+  for (const SinkKind& each : kinds_) {
+    if (kind != nullptr && kind != &each) continue;
+    for (const std::string_view option : {each.address_option, each.second_address_option}) {
+      const bool there = std::any_of(all.begin(), all.end(), [&](const Option& o) { return o.name == option; });
+      if (!there && !option.empty()) all.push_back(address_row(option));
+    }
+  }
+  return all;
+}
+
+void SettingsReader::complain_unknown_sink(const std::string& name, int line, const std::string& path,
+                                           std::string_view instead) {
+  const std::vector<std::string> names(sink_names_.begin(), sink_names_.end());
+  const std::string guess = nearest(name, names);
+  problems_.error(line, path,
+                  fmt::format("'{}' is not a sink of this file; {}", name,
+                              guess.empty() ? std::string(instead) : fmt::format("did you mean '{}'?", guess)));
+}
+
+void SettingsReader::read_forward(const YamlNode* node) {
+  if (node == nullptr) return;
+  const std::string path = "dead_letters.forward";
+  const auto name = route_sink(*node);
+  const SinkSettings* sink = name ? find_sink(*name) : nullptr;
+  const SinkKind* kind = sink == nullptr ? nullptr : find_kind(sink->type);
+  const Values values = reader_.read(*node, with_address_options(forward_options(), kind), path);
+  if (!name) return;
+  if (!sink_names_.contains(*name)) {
+    complain_unknown_sink(*name, node->line, path + ".sink", "name one of sinks");
+  } else if (sink != nullptr && kind != nullptr && !broken_sinks_.contains(*name)) {
+    settings_.forward = ForwardSettings{*name, route_address(values, *kind, *sink, *node, path)};
+  }
+}
+
 void SettingsReader::read_route(const YamlNode& node, const std::string& path) {
   const auto name = route_sink(node);
   const SinkSettings* sink = name ? find_sink(*name) : nullptr;
   const SinkKind* kind = sink == nullptr ? nullptr : find_kind(sink->type);
-  std::vector<Option> table(route_options().begin(), route_options().end());
-  for (const SinkKind& each : kinds_) {
-    if (kind != nullptr && kind != &each) continue;
-    for (const std::string_view option : {each.address_option, each.second_address_option}) {
-      const bool there = std::any_of(table.begin(), table.end(), [&](const Option& o) { return o.name == option; });
-      if (!there && !option.empty()) table.push_back(address_row(option));
-    }
-  }
-  const Values values = reader_.read(node, table, path);
+  const Values values = reader_.read(node, with_address_options(route_options(), kind), path);
   if (!name) return;
 
   RouteSettings route;
@@ -162,12 +191,7 @@ void SettingsReader::read_route(const YamlNode& node, const std::string& path) {
   if (sink != nullptr && kind != nullptr && !broken_sinks_.contains(*name)) {
     route.address = route_address(values, *kind, *sink, node, path);
   } else if (*name != kNoSink && !sink_names_.contains(*name)) {
-    const std::vector<std::string> names(sink_names_.begin(), sink_names_.end());
-    const std::string guess = nearest(*name, names);
-    problems_.error(
-        node.line, path + ".sink",
-        fmt::format("'{}' is not a sink of this file{}", *name,
-                    guess.empty() ? "; name one of sinks, or none" : fmt::format("; did you mean '{}'?", guess)));
+    complain_unknown_sink(*name, node.line, path + ".sink", "name one of sinks, or none");
   }
   settings_.routes.push_back(std::move(route));
 }
@@ -207,7 +231,14 @@ void SettingsReader::check_routes(const YamlNode& node) {
       break;
     }
   }
+  const bool any_used =
+      std::any_of(routes.begin(), routes.end(), [](const RouteSettings& r) { return r.sink != kNoSink; });
+  if (!any_used && settings_.forward) {
+    problems_.error(node.line, "routes",
+                    "no route names a sink, so that nothing could become a dead letter to forward");
+  }
   for (const SinkSettings& sink : settings_.sinks) {
+    if (settings_.forward && settings_.forward->sink == sink.name) continue;
     const bool used =
         std::any_of(routes.begin(), routes.end(), [&](const RouteSettings& r) { return r.sink == sink.name; });
     if (!used) problems_.warning(0, "sinks." + sink.name, "no route names this sink: it gets nothing");

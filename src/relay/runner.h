@@ -28,6 +28,9 @@ class RelayObserver {
   virtual void dead(const std::string& sink, const std::string& reason) = 0;
   virtual void polled(Duration took) = 0;
   virtual void breaker_changed(const std::string& sink, BreakerState to) = 0;
+  // Of copies of dead letters (relay/forwarder.h), by its thread: one was sent; so many wait.
+  virtual void forwarded(const std::string& /*sink*/, bool /*refused*/) {}
+  virtual void unforwarded(std::int64_t /*count*/) {}
 };
 
 struct FeedParts {

@@ -1,0 +1,165 @@
+// Copies of dead letters, sent to a sink of their own by a daemon that runs. docs/guide/dead-letters.md names these
+// tests.
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "integration/daemon_fixture.h"
+
+namespace outbox::test {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+constexpr const char* kToGraveyard =
+    "dead_letters: { forward: { sink: graveyard } }\nretry: { base: 10ms, cap: 50ms }\n";
+
+class Forwarding : public DaemonTest {
+ protected:
+  // What is "bad" dies of 422.
+  void configure_with(const std::string& graveyard) {
+    shop_.set_script([](const StubRequest& request) {
+      const bool bad = request.body.find("bad") != std::string::npos;
+      return StubReply{bad ? 422 : 200, {}, bad ? "no such street" : ""};
+    });
+    configure(http_sink("events", shop_) + graveyard, "  - { sink: events, owner: billing }\n", kToGraveyard);
+  }
+  std::string send_bad(const std::string& key) { return send(key, "T", R"({"street":"bad"})"); }
+  std::vector<json> lines(const std::string& name) const {
+    std::vector<json> found;
+    if (!std::filesystem::exists(daemon_.file(name))) return found;
+    for (const auto& line : lines_of(read_file(daemon_.file(name)))) found.push_back(json::parse(line));
+    return found;
+  }
+  bool wait_for_lines(const std::string& name, std::size_t count) {
+    return eventually(60s, [&] { return lines(name).size() == count; });
+  }
+  bool wait_until_marked(const std::string& count) {
+    return eventually(60s, [&] {
+      return database_->value("select count(*) from outbox_delivery where state = 'dead' and forwarded = changed_at") ==
+             count;
+    });
+  }
+
+  HttpStub shop_;
+  HttpStub graveyard_;
+};
+
+TEST_F(Forwarding, ADeadLetterIsForwardedOnceAndStaysOne) {
+  configure_with("  graveyard: { type: file, path: graveyard.jsonl }\n");
+  auto relay = daemon_.start();
+  const auto first = send_bad("1");
+  send("2");
+  ASSERT_TRUE(wait_for_lines("graveyard.jsonl", 1)) << relay->standard_error();
+  const json copy = lines("graveyard.jsonl").front();
+  EXPECT_EQ(copy["id"], first);
+  EXPECT_EQ(copy["aggregate_id"], "1");
+  EXPECT_EQ(copy["payload"]["street"], "bad");
+  EXPECT_EQ(copy["headers"]["dead-letter-sink"], "events");
+  EXPECT_EQ(copy["headers"]["dead-letter-reason"], "http_422");
+  EXPECT_NE(copy["headers"]["dead-letter-error"].get<std::string>().find("no such street"), std::string::npos);
+  EXPECT_EQ(copy["headers"]["dead-letter-attempts"], "1");
+  EXPECT_EQ(copy["headers"]["dead-letter-owner"], "billing");
+  EXPECT_FALSE(copy["headers"]["dead-letter-at"].get<std::string>().empty());
+  ASSERT_TRUE(wait_until_marked("1"));
+  const std::string metrics = get(admin_port(*relay), "/metrics").body;
+  EXPECT_EQ(sample(metrics, R"(outbox_dead_letters_forwarded_total{outcome="delivered",sink="graveyard"})"), "1");
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+
+  // A restart forwards what was not, and nothing again.
+  const auto second = send_bad("3");
+  relay = daemon_.start();
+  ASSERT_TRUE(wait_for_lines("graveyard.jsonl", 2)) << relay->standard_error();
+  EXPECT_EQ(lines("graveyard.jsonl").back()["id"], second);
+  ASSERT_TRUE(wait_until_marked("2"));
+  EXPECT_EQ(state_of(first), "dead");
+
+  // What is sent again and dies again is forwarded again.
+  EXPECT_EQ(daemon_.run({"requeue", first}).code, 0);
+  ASSERT_TRUE(wait_for_lines("graveyard.jsonl", 3)) << relay->standard_error();
+  EXPECT_EQ(lines("graveyard.jsonl").back()["id"], first);
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+}
+
+// Killed when the copy has arrived and is not remembered: it comes twice, and is not lost.
+TEST_F(Forwarding, AKillBetweenCopyAndMarkCostsADuplicate) {
+  configure_with(http_sink("graveyard", graveyard_));
+  std::atomic<bool> hanging = true;
+  graveyard_.set_script([&](const StubRequest&) {
+    StubReply reply;
+    if (hanging) reply.manner = StubReply::Manner::hang;
+    return reply;
+  });
+  auto relay = daemon_.start();
+  const auto id = send_bad("1");
+  ASSERT_TRUE(graveyard_.wait_for_requests(1)) << relay->standard_error();
+  relay->kill_and_wait();
+  EXPECT_EQ(state_of(id), "dead");
+  hanging = false;
+  graveyard_.release();
+  relay = daemon_.start();
+  ASSERT_TRUE(graveyard_.wait_for_requests(2)) << relay->standard_error();
+  EXPECT_EQ(ids_of(graveyard_.requests()), (std::vector<std::string>{id, id}));
+  ASSERT_TRUE(wait_until_marked("1"));
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+}
+
+TEST_F(Forwarding, WaitsForItsSinkAndSkipsWhatThatRefusesForGood) {
+  configure_with(http_sink("graveyard", graveyard_));
+  graveyard_.set_script(
+      [](const StubRequest& request) { return StubReply{request.header("aggregate-id") == "refused" ? 413 : 200}; });
+  graveyard_.go_down();
+  auto relay = daemon_.start();
+  const auto refused = send_bad("refused");
+  send_bad("2");
+  ASSERT_TRUE(eventually(60s, [&] { return count("dead") == "2"; })) << relay->standard_error();
+  EXPECT_EQ(database_->value("select count(*) from outbox_delivery where forwarded is not null"), "0");
+  graveyard_.come_up();
+  ASSERT_TRUE(wait_until_marked("2")) << relay->standard_error();
+  EXPECT_EQ(state_of(refused), "dead");
+  EXPECT_EQ(database_->value("select message_id from outbox_delivery where forward_refusal like 'http_413%'"), refused);
+  EXPECT_NE(relay->standard_error().find("the copy of a dead letter was refused"), std::string::npos);
+
+  // It is not tried again.
+  send_bad("3");
+  ASSERT_TRUE(wait_until_marked("3"));
+  const auto ids = ids_of(graveyard_.requests());
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), refused), 1);
+  const std::string metrics = get(admin_port(*relay), "/metrics").body;
+  EXPECT_EQ(sample(metrics, R"(outbox_dead_letters_forwarded_total{outcome="refused",sink="graveyard"})"), "1");
+  EXPECT_EQ(sample(metrics, R"(outbox_dead_letters_forwarded_total{outcome="delivered",sink="graveyard"})"), "2");
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+}
+
+TEST_F(Forwarding, OneOfSeveralRelaysForwardsAndAnotherTakesOver) {
+  configure_with(http_sink("graveyard", graveyard_));
+  auto one = daemon_.start();
+  auto other = daemon_.start();
+  for (int i = 0; i < 50; ++i) send_bad(std::to_string(i % 10));
+  ASSERT_TRUE(wait_until_marked("50")) << one->standard_error() << other->standard_error();
+  EXPECT_EQ(graveyard_.request_count(), 50u);
+  const auto forwards = [](const ChildProcess& relay) {
+    return relay.standard_error().find("forwarding dead letters") != std::string::npos;
+  };
+  EXPECT_NE(forwards(*one), forwards(*other));
+  auto& busy = forwards(*one) ? *one : *other;
+  auto& idle = forwards(*one) ? *other : *one;
+  busy.kill_and_wait();
+  send_bad("K");
+  ASSERT_TRUE(wait_until_marked("51")) << idle.standard_error();
+  EXPECT_TRUE(forwards(idle));
+  EXPECT_EQ(stop(idle), 0) << idle.standard_error();
+}
+
+TEST_F(Forwarding, AFileThatRoutesNameCannotBeItsSink) {
+  configure("  audit: { type: file, path: audit.jsonl }\n", "  - { sink: audit }\n",
+            "dead_letters: { forward: { sink: audit } }\n");
+  const Ran ran = daemon_.run({"run"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("a sink of their own"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace outbox::test
