@@ -353,16 +353,19 @@ void Runner::give_up_in_flight() {
   for (auto& sink : parts_.sinks) sink->close();
 }
 
+// Once for each time that it is reached: while it drains it goes to and fro at the cap.
 void Runner::report_cap(std::size_t index, const SinkView& sink) {
-  if (sink.at_cap == capped_[index]) return;
-  capped_[index] = sink.at_cap;
-  log::write(sink.at_cap ? log::Level::warn : log::Level::info,
-             sink.at_cap ? "parked deliveries are at their cap: nothing is read until there is room"
-                         : "parked deliveries are below their cap again",
+  const auto most = static_cast<std::int64_t>(options_.sinks[index].parked_max);
+  const bool well_below = !sink.at_cap && sink.parked.uncharged * 10 < most * 9;
+  if (capped_[index] ? !well_below : !sink.at_cap) return;
+  capped_[index] = !capped_[index];
+  log::write(capped_[index] ? log::Level::warn : log::Level::info,
+             capped_[index] ? "parked deliveries are at their cap: nothing is read until there is room"
+                            : "parked deliveries are below their cap again",
              {{"feed", options_.feed.name},
               {"sink", sink.name},
               {"waiting_for_destination", std::to_string(sink.parked.uncharged)},
-              {"parked_max", std::to_string(options_.sinks[index].parked_max)}});
+              {"parked_max", std::to_string(most)}});
 }
 
 void Runner::publish_view(bool always) {
