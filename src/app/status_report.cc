@@ -45,6 +45,24 @@ std::string sink_row(const std::string& name, const SinkLine& line, Time now) {
                      line.alive ? fmt::format("{:.1f}", line.live.rate) : "-", error_text(line, now));
 }
 
+bool alive(const StoreStatus& store, const std::string& relay) {
+  return std::any_of(store.relays.begin(), store.relays.end(),
+                     [&](const RelayStatus& each) { return each.name == relay && alive(each, store.database_now); });
+}
+
+// A lease that runs on, or (SQLite, which has none) a heartbeat. An old owner whose lease has run out has nothing.
+bool is_owned(const ShareStatus& share, const StoreStatus& store) {
+  if (share.relay.empty()) return false;
+  return share.until ? *share.until > store.database_now : !store.has_leases && alive(store, share.relay);
+}
+
+std::string share_row(const ShareStatus& share, const StoreStatus& store) {
+  const bool owned = is_owned(share, store);
+  const std::string lease = owned && share.until ? age(store.database_now, *share.until) : "-";
+  return fmt::format("{:<20} {:>7} {:>7}  {}\n", share.feed, to_string(share.lanes), lease,
+                     owned ? share.relay : "nobody");
+}
+
 void optional_time(JsonWriter& json, std::string_view key, const std::optional<Time>& time) {
   json.key(key);
   if (time) {
@@ -133,6 +151,8 @@ std::string status_text(const StatusReport& report) {
   text += fmt::format("\n\n{:<20} {:<10} {:>9} {:>9} {:>7} {:>10} {:>9}  {}\n", "SINK", "BREAKER", "WAITING", "DEAD",
                       "OLDEST", "IN FLIGHT", "RATE/S", "LAST ERROR");
   for (const auto& [name, line] : report.sinks) text += sink_row(name, line, now);
+  if (!store.shares.empty()) text += fmt::format("\n{:<20} {:>7} {:>7}  {}\n", "FEED", "LANES", "LEASE", "RELAY");
+  for (const ShareStatus& share : store.shares) text += share_row(share, store);
   text += "\n";
   for (const RelayStatus& relay : store.relays) {
     const std::string state = relay.stopped ? "stopped" : alive(relay, now) ? "running" : "gone";
@@ -150,6 +170,15 @@ std::string status_json(const StatusReport& report) {
   optional_time(json, "oldest_unsent", store.oldest_unsent);
   json.key("sinks").begin_array();
   for (const auto& [name, line] : report.sinks) sink_json(json, name, line);
+  json.end_array().key("shares").begin_array();
+  for (const ShareStatus& share : store.shares) {
+    const bool owned = is_owned(share, store);
+    json.begin_object().key("feed").value(share.feed);
+    json.key("lane").value(share.lanes.first).key("lane_to").value(share.lanes.last);
+    text_or_null(json, "relay", owned, share.relay);
+    optional_time(json, "lease_until", owned ? share.until : std::nullopt);
+    json.end_object();
+  }
   json.end_array().key("relays").begin_array();
   for (const RelayStatus& relay : store.relays) {
     json.begin_object().key("name").value(relay.name).key("alive").value(alive(relay, store.database_now));

@@ -82,6 +82,30 @@ TEST_F(StatusReportTest, AnOpenBreakerIsNow) {
   expect_in_both(made(), "  refused: connection refused\n", R"("last_error_at":null)");
 }
 
+TEST_F(StatusReportTest, ItSaysWhichRelayHasWhichLanesAndUntilWhen) {
+  store_.shares = {{"events", {0, 31}, "shop:1", kNow + 9s},
+                   {"events", {32, 47}, "shop:2", kNow - 1s},
+                   {"events", {48, 63}, "shop:3", std::nullopt},
+                   {"invoices", {0, 63}, "", std::nullopt}};
+  expect_in_both(made(), "events                  0-31      9s  shop:1\n",
+                 R"({"feed":"events","lane":0,"lane_to":31,"relay":"shop:1",)"
+                 R"("lease_until":"2023-11-14T22:13:29.000000Z"})");
+  // Whose lease has run out, or was given up, has nothing.
+  expect_in_both(made(), "events                 32-47       -  nobody\n",
+                 R"({"feed":"events","lane":32,"lane_to":47,"relay":null,"lease_until":null})");
+  expect_in_both(made(), "events                 48-63       -  nobody\n",
+                 R"({"feed":"events","lane":48,"lane_to":63,"relay":null,"lease_until":null})");
+  expect_in_both(made(), "invoices                0-63       -  nobody\n",
+                 R"({"feed":"invoices","lane":0,"lane_to":63,"relay":null,"lease_until":null})");
+}
+
+TEST_F(StatusReportTest, WithoutLeasesALivingRelayHasItsShare) {
+  store_.has_leases = false;
+  store_.shares = {{"events", {}, "shop:1", std::nullopt}};
+  expect_in_both(made(), "events                  0-63       -  shop:1\n", R"("relay":"shop:1","lease_until":null)");
+  expect_in_both(made(true), "events                  0-63       -  nobody\n", R"("relay":null,"lease_until":null)");
+}
+
 TEST_F(StatusReportTest, ALivingRelayCountsBeforeOneThatWasSeenLater) {
   store_.relays = {{"shop:2", kNow - 1h, kNow, true, to_json({&report_, 1})},
                    {"shop:1", kNow - 1h, kNow - 5s, false, to_json({&report_, 1})}};

@@ -81,12 +81,22 @@ struct RelayStatus {
   std::string sinks_json;  // what that relay said of its sinks: breaker, in flight, rate, last error
 };
 
+// Who has a share of a feed's lanes (store/leases.h).
+struct ShareStatus {
+  std::string feed;
+  Lanes lanes;
+  std::string relay;          // that took it over last
+  std::optional<Time> until;  // when its lease runs out, or ran out; empty: it has none, or (SQLite) needs none
+};
+
 struct StoreStatus {
   Time database_now{};
   std::int64_t unsent = 0;            // rows of the outbox table not yet settled by every sink's position or mark
   bool unsent_is_capped = false;      // counting stopped at a bound; `unsent` is a lower bound
   std::optional<Time> oldest_unsent;  // created_at
   std::map<std::string, SinkStatus> sinks;
+  std::vector<ShareStatus> shares;  // of every feed that has a position, by feed and lane
+  bool has_leases = true;           // false: this database needs none (SQLite)
   std::vector<RelayStatus> relays;
 };
 

@@ -144,6 +144,22 @@ Result<SinkStatus> sink_status(db::PgConnection& connection, PgSession& session,
   return status;
 }
 
+Result<void> read_shares(db::PgConnection& connection, const PgSession& session, StoreStatus& status) {
+  auto rows = connection.run("select p.sink, p.lane, p.lane_to, p.owner, " + sql_micros("l.until") + " from " +
+                             session.names().position + " p left join " + session.names().lease +
+                             " l on l.relay = p.owner and l.feed = p.sink order by p.sink, p.lane");
+  if (!rows) return rows.failure();
+  for (int i = 0; i < rows->size(); ++i) {
+    ShareStatus share;
+    share.feed = rows->text(i, 0);
+    share.lanes = {static_cast<int>(rows->integer(i, 1)), static_cast<int>(rows->integer(i, 2))};
+    share.relay = rows->text(i, 3);
+    if (!rows->null(i, 4)) share.until = pg_micros(*rows, i, 4);
+    status.shares.push_back(std::move(share));
+  }
+  return {};
+}
+
 Result<void> read_relays(db::PgConnection& connection, const PgSession& session, StoreStatus& status) {
   auto rows = connection.run("select name, " + sql_micros("started_at") + ", " + sql_micros("seen_at") +
                              ", stopped, sinks from " + session.names().relay + " order by name");
@@ -179,6 +195,7 @@ Result<StoreStatus> read_status(PgSession& session, const std::vector<Feed>& fee
     const auto found = status.sinks.find(pause.sink);
     if (found != status.sinks.end()) found->second.pause = std::move(pause);
   }
+  if (auto read = read_shares(connection, session, status); !read) return read.failure();
   if (auto read = read_relays(connection, session, status); !read) return read.failure();
   return status;
 }

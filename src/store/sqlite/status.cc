@@ -101,6 +101,19 @@ Result<void> count_unsent(const SqliteFiles& files, const std::vector<Feed>& fee
   return {};
 }
 
+// One relay has all of each feed, under the lock of FILE-outboxd.lock.
+Result<void> read_shares(const SqliteFiles& files, StoreStatus& status) {
+  status.has_leases = false;
+  auto rows = files.state.query(db::with_prefix("SELECT sink, relay FROM outbox_position ORDER BY sink", files.prefix));
+  if (!rows) return rows.failure();
+  while (true) {
+    auto row = rows->next();
+    if (!row) return row.failure();
+    if (!*row) return {};
+    status.shares.push_back({std::string(rows->text(0)), {}, std::string(rows->text(1)), std::nullopt});
+  }
+}
+
 }  // namespace
 
 Result<void> write_heartbeat(db::Sqlite& state, const std::string& prefix, const Heartbeat& beat, Time now) {
@@ -147,6 +160,7 @@ Result<StoreStatus> read_status(const SqliteFiles& files, const std::vector<Feed
   }
   auto counted = count_unsent(files, feeds, status);
   if (!counted) return counted.failure();
+  if (auto read = read_shares(files, status); !read) return read.failure();
 
   auto rows = files.state.query(db::with_prefix(
       "SELECT name, started_at, seen_at, stopped, sinks FROM outbox_relay ORDER BY name", files.prefix));
