@@ -9,10 +9,10 @@ namespace {
 class PostgresSchema : public PostgresTest {};
 
 TEST_P(PostgresSchema, InitTwiceIsInitOnce) {
-  EXPECT_EQ(must(init_postgres(url(), {})).applied.size(), 4u);
+  EXPECT_EQ(must(init_postgres(url(), {})).applied.size(), 5u);
   const auto again = must(init_postgres(url(), {}));
   EXPECT_TRUE(again.applied.empty());
-  EXPECT_EQ(again.version, 4);
+  EXPECT_EQ(again.version, 5);
 }
 
 TEST_P(PostgresSchema, TwoInitsAtOnceTakeTurns) {
