@@ -80,6 +80,12 @@ class RelayService {
   std::map<std::string, bool> divisible_;  // by feed
   std::shared_ptr<Lease> lease_ = std::make_shared<Lease>();
 
+  // What the service's thread sleeps on. Its mutex is a leaf, and it outlives the
+  // runners: they ring while the service joins them.
+  std::mutex bell_mutex_;
+  std::condition_variable_any bell_;
+  bool rung_ = false;
+
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable ended_;
   std::vector<Running> running_;
@@ -93,11 +99,6 @@ class RelayService {
   std::uint64_t leases_lost_ = 0;
   RunnerEnd end_ = RunnerEnd::running;
   Failure failure_;
-
-  // What the service's thread sleeps on. Its mutex is a leaf: a runner rings while the service joins it.
-  std::mutex bell_mutex_;
-  std::condition_variable_any bell_;
-  bool rung_ = false;
 
   std::unique_ptr<Housekeeping> housekeeping_;  // after the runners: it reads their views
   std::jthread thread_;

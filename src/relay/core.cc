@@ -1,6 +1,7 @@
 #include "relay/core.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "relay/core_state.h"
 #include "relay/variant.h"
@@ -43,6 +44,8 @@ void Core::State::started(const FeedState& state, Time now) {
     sent_keys_.clear();
     pending_deaths_.clear();
     sent_deaths_.clear();
+    pending_died_.clear();
+    sent_died_.clear();
     updated_keys_.clear();
     held_ids_.clear();
     marked_ids_.clear();
@@ -146,6 +149,7 @@ void Core::State::settled(const Result<void>& result, Time now) {
       --line.parks_pending;
       side->out.wake(line);
     }
+    std::ranges::move(std::exchange(sent_died_, {}), std::back_inserter(commands_.died));
     for (auto& [side, key] : std::exchange(sent_deaths_, {})) {
       Line& line = side->out.line(key);
       --line.deaths_pending;

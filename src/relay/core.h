@@ -79,6 +79,14 @@ struct Commands {
     Duration since_created{};
     Duration since_published{};
   };
+  struct Died {
+    std::size_t sink = 0;
+    RecordPtr record;
+    std::string reason;
+    std::string error;
+    int attempts = 0;
+    std::string owner;
+  };
   std::vector<Publish> publish;
   std::optional<Fetch> fetch;
   std::optional<SettleBatch> settle;
@@ -87,6 +95,7 @@ struct Commands {
   std::vector<std::size_t> reopen;   // sinks whose client is dead
   bool restart = false;              // Store::take_over, Source::open, then started()
   std::vector<Confirmed> confirmed;  // for metrics
+  std::vector<Died> died;            // dead letters that are stored now, for metrics and the log
   bool finished = false;             // after stop(), drain() or fencing: nothing is left to do
   Time wake_at = kNever;             // call tick() then at the latest
 };

@@ -169,6 +169,7 @@ void Core::State::send_settle() {
   sent_ = std::exchange(pending_, {});
   sent_keys_ = std::exchange(pending_keys_, {});
   sent_deaths_ = std::exchange(pending_deaths_, {});
+  sent_died_ = std::exchange(pending_died_, {});
   updated_keys_.clear();
   asked_ = Asked::settle;
   settle_at_ = now_ + options_.settle_every;

@@ -40,6 +40,7 @@ class CoreTest : public ::testing::Test {
       wake_at = commands.wake_at;
       restarts += commands.restart ? 1 : 0;
       reopens += static_cast<int>(commands.reopen.size());
+      for (const auto& each : commands.died) died.push_back(each.record->id + " " + each.reason);
       for (auto& each : commands.publish) {
         auto& to = options.sinks.size() == 1 ? in_flight : sinks_in_flight[static_cast<int>(each.sink)];
         for (auto& publication : each.batch) to.push_back(std::move(publication));
@@ -149,6 +150,7 @@ class CoreTest : public ::testing::Test {
   std::map<int, std::deque<Publication>> sinks_in_flight;  // where there are several
   std::size_t fetched_max = 0;                             // of the last fetch that brought something
   std::vector<SettleBatch> settled;
+  std::vector<std::string> died;
   Result<void> settle_result;
   PageFacts facts;
   ParkedCounts counts;

@@ -66,8 +66,8 @@ void Core::State::ingest_record(const RecordPtr& record) {
       park.state = DeliveryState::dead;
       park.reason = "no_route";
       park.error = "no route matches aggregate type '" + record->aggregate_type + "', type '" + record->type + "'";
+      note_death(*sides_[0], {0, record, park.reason, park.error, 0, {}});
       add_park(*sides_[0], std::move(park), false);
-      ++sides_[0]->died;
     }
     progress_.settle(ordinal);
     return;
@@ -155,8 +155,8 @@ bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
     update.attempts = parked.attempts;
     update.reason = "no_route";
     update.error = "the configuration has no route to this sink for it any more";
+    note_death(side, {side.index, parked.record, update.reason, update.error, parked.attempts, {}});
     add_update(side, line.key, std::move(update));
-    ++side.died;
     return true;
   }
   const auto seen = side.successes_seen.find(parked.record->id);

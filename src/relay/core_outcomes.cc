@@ -139,7 +139,7 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
   if (outcome.after > Duration(0)) {
     breaker.wait_until(now_ + outcome.after);
   } else if (!(delivery.is_probe && broken(Variant::probe_leaks))) {
-    breaker.failed(now_);
+    breaker.failed(now_, delivery.is_probe);
   }
   release_probe(side, delivery);  // of the breaker that it was not about
   side.breaker_reason = outcome.reason + ": " + outcome.detail;
@@ -152,8 +152,13 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
 }
 
 void Core::State::die(Side& side, Delivery& delivery, const std::string& reason, const std::string& error) {
-  ++side.died;
+  note_death(side, {side.index, delivery.record, reason, error, delivery.attempts, delivery.route->owner});
   park(side, delivery, DeliveryState::dead, Time{}, true, reason, error);
+}
+
+void Core::State::note_death(Side& side, Commands::Died died) {
+  ++side.died;
+  pending_died_.push_back(std::move(died));
 }
 
 void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Time next_attempt, bool charged,

@@ -137,6 +137,7 @@ class Core::State {
   void want_restart();
   void store_failed(const Failure& failure);
 
+  void note_death(Side& side, Commands::Died died);
   Side* side_of(const std::string& sink);
 
   CoreOptions options_;
@@ -165,6 +166,8 @@ class Core::State {
   std::vector<std::pair<Side*, std::string>> sent_keys_;
   std::vector<std::pair<Side*, std::string>> pending_deaths_;  // keys with a dead letter in pending_
   std::vector<std::pair<Side*, std::string>> sent_deaths_;
+  std::vector<Commands::Died> pending_died_;  // the dead letters in pending_, told when they are stored
+  std::vector<Commands::Died> sent_died_;
   std::vector<std::pair<const Side*, std::string>> updated_keys_;  // keys with an update in pending_
   bool sent_failed_ = false;
   int settle_failures_ = 0;

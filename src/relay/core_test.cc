@@ -108,6 +108,7 @@ TEST_F(CoreTest, WhatFailsForTooLongIsDead) {
   answer(busy(Scope::message, "conflict", "still in work"));
   EXPECT_EQ(settled.back().updates[0].kind, ParkedUpdate::Kind::dead);
   EXPECT_EQ(settled.back().updates[0].reason, "too_old");
+  EXPECT_EQ(died, std::vector<std::string>{"m-2 too_old"}) << "heard of, although it did not die in the stream";
   EXPECT_NE(settled.back().updates[0].error.find("still in work"), std::string::npos);
 }
 

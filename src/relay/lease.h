@@ -33,7 +33,7 @@ class Lease {
   // The store renewed it for `lasts`, in answer to a question asked at `asked_at`.
   void renewed(Clock asked_at, Duration lasts) {
     const std::lock_guard lock(mutex_);
-    if (asked_at >= until_) ++term_;
+    if (now() >= until_) ++term_;  // the process may have slept between its question and the answer
     until_ = asked_at + lasts;
   }
   // How long the term has to go; not positive: it is over.

@@ -111,8 +111,8 @@ Destination& Outbound::destination(const std::string& name) {
 }
 
 void Outbound::drop_idle_destinations() {
-  std::erase_if(destinations_, [](const auto& each) {
-    return each.second->users == 0 && each.second->own_breaker.closed_until() == Time{};
+  std::erase_if(destinations_, [this](const auto& each) {
+    return each.second->users == 0 && each.second->own_breaker.closed_until() <= selected_at_;
   });
 }
 
@@ -278,6 +278,7 @@ void Outbound::await_token(Line& line) {
 
 std::vector<Publication> Outbound::select(Time now, const std::function<void(Delivery&)>& closed) {
   std::vector<Publication> batch;
+  selected_at_ = now;
   wake_delayed(now);
   release_retries(now);
   std::size_t yields = ready_.size();

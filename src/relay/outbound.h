@@ -171,6 +171,7 @@ class Outbound {
   bool single_destination_;
   Breaker breaker_;
   RetryBudget budget_;
+  Time selected_at_{};  // last select()
 
   std::deque<Delivery> slab_;
   std::vector<std::uint32_t> free_;

@@ -33,7 +33,7 @@ BreakerState Breaker::state_at(Time now) const {
 }
 
 bool Breaker::admits(Time now) const {
-  if (now < closed_until_) return false;
+  if (now < closed_until()) return false;
   return state_at(now) == BreakerState::closed || !probing_;
 }
 
@@ -51,10 +51,9 @@ void Breaker::succeeded() {
   closed_until_ = {};
 }
 
-void Breaker::failed(Time now) {
+void Breaker::failed(Time now, bool probe) {
   ++failures_;
-  const bool probe_failed = state_ != BreakerState::closed && probing_;
-  if (state_ == BreakerState::closed ? failures_ < policy_.failures : !probe_failed) return;
+  if (state_ == BreakerState::closed ? failures_ < policy_.failures : !probe) return;
   probing_ = false;
   state_ = BreakerState::open;
   closed_until_ = now + backoff_ceiling(policy_.open, policy_.cap, ++openings_);
@@ -63,7 +62,7 @@ void Breaker::failed(Time now) {
 void Breaker::released() { probing_ = false; }
 
 void Breaker::wait_until(Time until) {
-  closed_until_ = std::max(closed_until_, until);
+  asked_until_ = std::max(asked_until_, until);
   probing_ = false;
 }
 

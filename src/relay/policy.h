@@ -1,6 +1,7 @@
 // The rules that a user can set: retry and breaker policies, and the routes. Values and pure functions.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -48,15 +49,17 @@ class Breaker {
   // May one message be published now? In half-open one only; the caller says so by probe_started().
   bool admits(Time now) const;
   // Not before this: the end of the open time, or what wait_until() asked for.
-  Time closed_until() const { return closed_until_; }
+  Time closed_until() const { return std::max(closed_until_, asked_until_); }
 
   void probe_started();
   void succeeded();
-  // An uncharged failure. One that was published before the breaker opened changes nothing.
-  void failed(Time now);
+  // An uncharged failure. While the breaker is not closed only the probe's counts: what was published before it opened
+  // changes nothing.
+  void failed(Time now, bool probe);
   // The probe came back without a word on the destination: a message's own fault, or a stop.
   void released();
-  // The far side said how long to wait (429, Retry-After): no traffic until then, no failure counted.
+  // The far side said how long to wait (429, Retry-After): no traffic until then, whatever else still succeeds; no
+  // failure counted.
   void wait_until(Time until);
 
  private:
@@ -66,6 +69,7 @@ class Breaker {
   int openings_ = 0;
   bool probing_ = false;
   Time closed_until_{};
+  Time asked_until_{};
 };
 
 // A route as the configuration gives it, resolved.

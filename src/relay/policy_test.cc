@@ -44,20 +44,20 @@ TEST(Backoff, FullJitterSpreads) {
 
 TEST(BreakerTest, OpensAfterFailuresInARow) {
   Breaker breaker({3, 5s, 1min});
-  breaker.failed(kStart);
-  breaker.failed(kStart);
+  breaker.failed(kStart, false);
+  breaker.failed(kStart, false);
   breaker.succeeded();
-  breaker.failed(kStart);
-  breaker.failed(kStart);
+  breaker.failed(kStart, false);
+  breaker.failed(kStart, false);
   EXPECT_TRUE(breaker.admits(kStart));
-  breaker.failed(kStart);
+  breaker.failed(kStart, false);
   EXPECT_EQ(breaker.state_at(kStart), BreakerState::open);
   EXPECT_FALSE(breaker.admits(kStart + 4s));
 }
 
 TEST(BreakerTest, HalfOpenAdmitsOneProbe) {
   Breaker breaker({1, 5s, 1min});
-  breaker.failed(kStart);
+  breaker.failed(kStart, false);
   EXPECT_TRUE(breaker.admits(kStart + 5s));
   breaker.probe_started();
   EXPECT_FALSE(breaker.admits(kStart + 6s));
@@ -69,12 +69,12 @@ TEST(BreakerTest, HalfOpenAdmitsOneProbe) {
 // Case B103: a probe that ends oddly is given back, and the open time doubles up to its cap.
 TEST(BreakerTest, ProbesDoNotLeakAndOpenTimeDoubles) {
   Breaker breaker({1, 10s, 30s});
-  breaker.failed(kStart);
+  breaker.failed(kStart, false);
   Time now = kStart + 10s;
   for (const Duration open : {Duration(20s), Duration(30s), Duration(30s)}) {
     ASSERT_TRUE(breaker.admits(now));
     breaker.probe_started();
-    breaker.failed(now);
+    breaker.failed(now, true);
     EXPECT_EQ(breaker.closed_until(), now + open);
     now += open;
   }
@@ -86,9 +86,28 @@ TEST(BreakerTest, ProbesDoNotLeakAndOpenTimeDoubles) {
 
 TEST(BreakerTest, LateFailuresOfEarlierTriesDoNotProlongIt) {
   Breaker breaker({1, 5s, 1min});
-  breaker.failed(kStart);
-  breaker.failed(kStart + 4s);
+  breaker.failed(kStart, false);
+  breaker.failed(kStart + 4s, false);
   EXPECT_EQ(breaker.closed_until(), kStart + 5s);
+}
+
+TEST(BreakerTest, ALateFailureIsNotTheProbes) {
+  Breaker breaker({1, 5s, 1min});
+  breaker.failed(kStart, false);
+  breaker.probe_started();
+  breaker.failed(kStart + 6s, false);
+  EXPECT_FALSE(breaker.admits(kStart + 6s));  // the probe is still out
+  breaker.succeeded();
+  EXPECT_TRUE(breaker.admits(kStart + 6s));
+}
+
+// A request that was on its way when another got the answer 429 succeeds: the endpoint has still asked for quiet.
+TEST(BreakerTest, ASuccessDoesNotShortenWhatTheFarSideAskedFor) {
+  Breaker breaker({5, 5s, 1min});
+  breaker.wait_until(kStart + 60s);
+  breaker.succeeded();
+  EXPECT_FALSE(breaker.admits(kStart + 1s));
+  EXPECT_TRUE(breaker.admits(kStart + 60s));
 }
 
 TEST(BreakerTest, WaitsAsLongAsTheFarSideSays) {

@@ -56,7 +56,10 @@ Runner::~Runner() {
 Result<void> Runner::start() {
   for (std::size_t i = 0; i < parts_.sinks.size(); ++i) {
     ports_.push_back(std::make_unique<Port>(events_, i));
-    if (auto opened = parts_.sinks[i]->open(*ports_.back()); !opened) return opened.failure();
+    if (auto opened = parts_.sinks[i]->open(*ports_.back()); !opened) {
+      for (std::size_t before = 0; before < i; ++before) parts_.sinks[before]->close();
+      return opened.failure();
+    }
   }
   source_worker_ = std::make_unique<Worker>("source");
   store_worker_ = std::make_unique<Worker>("store");
@@ -121,9 +124,7 @@ void Runner::run(const std::stop_token&) {
     watch_lease();
     for (Event& event : events) handle(event);
     if (events.empty()) core_->tick(now());
-    if (now() >= retry_take_over_at_ && !stop_deadline_) {
-      take_over();
-    }
+    if (now() >= retry_take_over_at_) take_over();
     Commands commands = core_->take();
     wake_at = commands.wake_at;
     const bool done = commands.finished;
@@ -143,6 +144,7 @@ void Runner::run(const std::stop_token&) {
   store_worker_.reset();  // first: its jobs may post to the source's worker
   source_worker_.reset();
   for (auto& sink : parts_.sinks) sink->close();
+  announce_end();
 }
 
 // First of all on waking: the process may have been stopped for any time.
@@ -155,6 +157,9 @@ void Runner::watch_lease() {
     reading_ = false;
     core_->lapsed(now());
   }
+  // An answer that is on its way belongs to the lease that is over: another relay may have had the share since.
+  ++take_overs_;
+  retry_take_over_at_ = kNever;
   term_ = term;
   if (term_ != 0) core_->leased(now());
 }
@@ -186,31 +191,36 @@ void Runner::on(Facts& event) { core_->facts(std::move(event.facts), now()); }
 void Runner::on(DueAnswer& event) { core_->due(std::move(event.runs), event.parking, now()); }
 
 void Runner::on(Settled& event) {
-  if (!event.result) {
-    unreported_.clear();
+  if (event.result) {
+    settle_error_.clear();
+  } else {
     settle_error_ = event.result.failure().what;
     log::every(std::chrono::seconds(1), "settle:" + options_.feed.name, log::Level::warn, "settling failed",
                {{"feed", options_.feed.name}, {"error", event.result.failure().what}});
-  } else {
-    settle_error_.clear();
-    for (const Park& dead : std::exchange(unreported_, {})) {
-      observer_.dead(dead.sink, dead.reason);
-      log::every(std::chrono::milliseconds(100), "dead:" + dead.sink, log::Level::warn, "message is dead",
-                 {{"message", dead.record->id},
-                  {"sink", dead.sink},
-                  {"key", dead.record->key},
-                  {"reason", dead.reason},
-                  {"error", dead.error},
-                  {"attempts", std::to_string(dead.attempts)},
-                  {"owner", dead.owner}});
-    }
   }
   core_->settled(event.result, now());
 }
 
+void Runner::report_death(const Commands::Died& died) {
+  const std::string& sink = options_.sinks[died.sink].name;
+  observer_.dead(sink, died.reason);
+  log::every(std::chrono::milliseconds(100), "dead:" + sink, log::Level::warn, "message is dead",
+             {{"message", died.record->id},
+              {"sink", sink},
+              {"key", died.record->key},
+              {"reason", died.reason},
+              {"error", died.error},
+              {"attempts", std::to_string(died.attempts)},
+              {"owner", died.owner}});
+}
+
 void Runner::on(Completed& event) {
   const std::string& sink = options_.sinks[event.sink].name;
-  for (const Completion& each : event.completions) {
+  for (Completion& each : event.completions) {
+    // What comes back because the client was closed says nothing about the message.
+    if (gave_up_ && each.outcome.verdict != Verdict::delivered) {
+      each.outcome = client_dead("stopped", "the drain time-out was over");
+    }
     observer_.attempted(sink, each.outcome.verdict);
     if (each.outcome.verdict == Verdict::delivered) continue;
     log::every(std::chrono::seconds(1), "attempt:" + sink + ":" + each.outcome.reason, log::Level::info,
@@ -251,6 +261,7 @@ void Runner::on(TakeOverFailed& event) {
   }
   log::every(std::chrono::seconds(5), "database:" + options_.feed.name, log::Level::warn, "waiting for the database",
              {{"feed", options_.feed.name}, {"error", event.failure.what}});
+  if (stop_deadline_) return;
   retry_take_over_at_ = now() + full_jitter(Duration(200ms), Duration(3s), ++take_over_failures_, random_);
 }
 
@@ -261,6 +272,7 @@ void Runner::on(Poke&) { core_->poke(now()); }
 void Runner::on(Stop&) {
   if (stop_deadline_) return;
   stop_deadline_ = steady_clock::now() + runner_options_.drain_timeout;
+  retry_take_over_at_ = kNever;
   core_->stop(now());
 }
 
@@ -270,6 +282,7 @@ void Runner::carry_out(Commands commands) {
   for (const auto& each : commands.confirmed) {
     observer_.confirmed(options_.sinks[each.sink].name, each.since_created, each.since_published);
   }
+  for (const Commands::Died& each : commands.died) report_death(each);
   if (commands.fetch) {
     source_worker_->post([this, fetch = *commands.fetch] {
       const auto start = steady_clock::now();
@@ -298,6 +311,7 @@ void Runner::carry_out(Commands commands) {
     });
   }
   for (const std::size_t sink : commands.reopen) {
+    if (gave_up_) break;  // they are closed
     log::warn("rebuilding a client", {{"sink", options_.sinks[sink].name}});
     events_.push(Reopened{sink, parts_.sinks[sink]->reopen()});
   }
@@ -318,9 +332,6 @@ void Runner::publish(Commands::Publish& publish) {
 }
 
 void Runner::settle(SettleBatch batch) {
-  for (const Park& park : batch.parks) {
-    if (park.state == DeliveryState::dead) unreported_.push_back(park);
-  }
   store_worker_->post([this, batch = std::move(batch), epoch = epoch_] {
     events_.push(Settled{parts_.store->settle(options_.feed, epoch, batch)});
   });
@@ -390,12 +401,20 @@ void Runner::publish_view(bool always) {
 }
 
 void Runner::end_with(RunnerEnd end, Failure failure) {
+  if (finished_) return;
   finished_ = true;
+  ending_ = end;
+  ending_failure_ = std::move(failure);
+}
+
+// Last of all, so that whoever hears of it can destroy the runner without waiting, and give its share away: no settle
+// is outstanding.
+void Runner::announce_end() {
   publish_view(true);
   {
     const std::lock_guard lock(mutex_);
-    end_ = end;
-    failure_ = std::move(failure);
+    end_ = ending_;
+    failure_ = std::move(ending_failure_);
   }
   ended_.notify_all();
   if (runner_options_.on_end) runner_options_.on_end();

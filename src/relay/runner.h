@@ -148,10 +148,11 @@ class Runner {
   void open_source(const FeedState& state, std::uint64_t asked);
   void settle(SettleBatch batch);
   void give_up_in_flight();
-  void report_settled(const SettleBatch& batch);
   void report_cap(std::size_t index, const SinkView& sink);
+  void report_death(const Commands::Died& died);
   void publish_view(bool always);
   void end_with(RunnerEnd end, Failure failure = {});
+  void announce_end();
   Time now() const;
   std::chrono::steady_clock::time_point steady(Time time) const;
   void set_clock(Time database_now);
@@ -172,6 +173,8 @@ class Runner {
   bool reading_ = false;
   bool draining_ = false;
   bool finished_ = false;
+  RunnerEnd ending_ = RunnerEnd::running;  // how it finished; end_ once nothing of it runs any more
+  Failure ending_failure_;
   std::string database_error_;
   std::string settle_error_;
   int take_over_failures_ = 0;
@@ -182,7 +185,6 @@ class Runner {
   std::chrono::steady_clock::time_point view_made_at_{};
   std::vector<BreakerState> breakers_;
   std::vector<bool> capped_;
-  std::vector<Park> unreported_;  // dead letters of the settle that is outstanding
   Random random_;
 
   mutable std::mutex mutex_;  // guards view_, end_, failure_

@@ -199,5 +199,19 @@ TEST_F(RunnerTest, StopWithMessagesInFlightEndsAtTheDeadline) {
   EXPECT_EQ(outbox_.unsettled("events"), 20u);
 }
 
+// Others have succeeded since it was sent: an answer would be its own fault, but a stop is not an answer.
+TEST_F(RunnerTest, AStopUsesNoAttemptOfWhatIsInFlight) {
+  broker_.hold("m-19");
+  insert(20);
+  auto runner = start();
+  ASSERT_TRUE(eventually(10s, [&] { return distinct_arrivals() == 19; }));
+  runner->stop();
+  EXPECT_EQ(end_of(*runner), RunnerEnd::stopped);
+  const SinkView sink = runner->view().sinks[0];
+  EXPECT_EQ(sink.retried, 0u);
+  EXPECT_EQ(sink.died, 0u);
+  EXPECT_EQ(outbox_.unsettled("events"), 1u);
+}
+
 }  // namespace
 }  // namespace outbox::test

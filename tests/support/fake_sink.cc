@@ -19,6 +19,11 @@ void FakeBroker::refuse(const std::string& message_id) {
   refused_.insert(message_id);
 }
 
+void FakeBroker::hold(const std::string& message_id) {
+  const std::lock_guard lock(mutex_);
+  held_.insert(message_id);
+}
+
 void FakeBroker::break_destination(const std::string& address) {
   const std::lock_guard lock(mutex_);
   broken_.insert(address);
@@ -41,7 +46,8 @@ std::vector<FakeBroker::Arrival> FakeBroker::arrivals() const {
 
 Outcome FakeBroker::take(const Publication& publication, const bool& stop) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return mode_ != Mode::hold || stop; });
+  const bool held = held_.contains(publication.record->id);
+  changed_.wait(lock, [&] { return (mode_ != Mode::hold && !held) || stop; });
   if (stop) return unknown("closed", "the sink was closed");
   if (mode_ == Mode::down) return busy(Scope::sink, "down", "the fake broker is down");
   if (broken_.contains(publication.destination)) return busy(Scope::destination, "broken", "a broken destination");

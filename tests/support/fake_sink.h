@@ -29,6 +29,7 @@ class FakeBroker {
 
   void set_mode(Mode mode);
   void refuse(const std::string& message_id);          // rejected, reason "refused"
+  void hold(const std::string& message_id);            // no answer before the sink is closed
   void break_destination(const std::string& address);  // busy, scope destination
   void set_payload_max(std::size_t bytes);             // larger ones: rejected, reason "too_large"
   void keep_arrivals(bool keep);
@@ -44,6 +45,7 @@ class FakeBroker {
   std::condition_variable changed_;
   Mode mode_ = Mode::up;
   std::set<std::string> refused_;
+  std::set<std::string> held_;
   std::set<std::string> broken_;
   std::size_t payload_max_ = 0;
   bool keeps_ = true;

@@ -89,6 +89,9 @@ Result<void> PostgresLeases::give(const std::string& relay, const Share& share, 
   const db::PgValues values{share.feed, std::to_string(share.lanes.first), std::to_string(share.lanes.last), relay};
   auto transaction = db::PgTransaction::begin(connection);
   if (!transaction) return transaction.failure();
+  // Until a settle of a runner that gave up waiting for it is done: what is copied must be what it wrote.
+  auto held = connection.query("select from " + position + own + " for update", values);
+  if (!held) return held.failure();
   if (from > share.lanes.first) {
     auto cut = connection.query("insert into " + position +
                                     " (sink, lane, lane_to, epoch, owner, s1, s2, last, ahead, high)"
