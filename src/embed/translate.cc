@@ -46,7 +46,7 @@ Result<OutboundMessage> to_message(const Publication& publication) {
 Outcome to_outcome(const DeliveryOutcome& said) {
   std::string detail = fit(said.detail(), kDetailMax);
   switch (said.kind()) {
-    case DeliveryOutcome::Kind::delivered: return delivered({});
+    case DeliveryOutcome::Kind::delivered: return delivered("deliver() said so");
     case DeliveryOutcome::Kind::rejected: return rejected(reason(said.reason(), "rejected"), std::move(detail));
     case DeliveryOutcome::Kind::unavailable:
       return busy(Scope::destination, reason(said.reason(), "unavailable"), std::move(detail), said.wait());

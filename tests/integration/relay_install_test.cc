@@ -198,14 +198,13 @@ TEST_F(InstalledRelayOnPostgres, LosesNothingWhenItIsKilled) { kill_and_start_ag
 
 // Two programs with a sink of the same name share the messages, in order, and send none twice.
 TEST_F(InstalledRelayOnPostgres, TwoOfThemShareTheWork) {
+  const auto owners = [&] {
+    return database_->value("select count(distinct owner) from outbox_position where sink = 'partner'");
+  };
   auto first = start();
+  ASSERT_TRUE(eventually(60s, [&] { return owners() == "1"; })) << first->standard_error();
   auto second = start();
-  ASSERT_TRUE(eventually(
-      60s,
-      [&] {
-        return database_->value("select count(distinct owner) from outbox_position where sink = 'partner'") == "2";
-      }))
-      << first->standard_error() << second->standard_error();
+  ASSERT_TRUE(eventually(60s, [&] { return owners() == "2"; })) << second->standard_error();
   for (int n = 0; n < 300; ++n) {
     database_->execute("select outbox_send('customer', 'c" + std::to_string(n % 50) +
                        "', 'OrderPlaced', '{\"order\":" + std::to_string(n) + "}')");
