@@ -25,6 +25,8 @@ TEST_F(RelayMetricsTest, EveryDeclaredMetricIsExported) {
   relay.polled(3ms);
   relay.breaker_changed("events", BreakerState::open);
   relay.refresh_leases(64, 0);
+  relay.forwarded("events", false);
+  relay.unforwarded(1);
   relay.refresh(std::vector<FeedView>(1));
   relay.refresh(std::vector<RelayMetrics::FeedStatus>(1));
   const std::string text = metrics.text();
