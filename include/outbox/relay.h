@@ -103,7 +103,7 @@ void set_relay_log(RelayLogLevel level, std::function<void(RelayLogLevel, std::s
 class Relay {
  public:
   // Connects to nothing. Throws Error if an option makes no sense.
-  explicit Relay(RelayOptions options);
+  explicit Relay(const RelayOptions& options);
   // Stops. Returns when no call of deliver() runs any more.
   ~Relay();
   Relay(const Relay&) = delete;

@@ -79,7 +79,7 @@ void set_relay_log(RelayLogLevel level, std::function<void(RelayLogLevel, std::s
 // The pools outlive the service: its runners' sinks refer to them, and calls that were given up run on in them.
 class Relay::Impl {
  public:
-  explicit Impl(RelayOptions options)
+  explicit Impl(const RelayOptions& options)
       : relay_(options.name.empty() ? app::relay_name() : options.name),
         settings_(or_throw(embedded_settings(options))) {
     if (!log_is_set.exchange(true)) log::configure(log::Level::warn, log::Format::logfmt);
@@ -158,7 +158,7 @@ class Relay::Impl {
   std::unique_ptr<RelayService> service_;
 };
 
-Relay::Relay(RelayOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Relay::Relay(const RelayOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 Relay::~Relay() { impl_->stop(); }
 
 void Relay::add_sink(const std::string& name, std::shared_ptr<MessageSink> sink, const MessageSinkOptions& options) {
