@@ -376,7 +376,7 @@ TEST_F(Cli, TheSchemaKnowsEverySink) {
   for (const auto& sink : schema["properties"]["sinks"]["additionalProperties"]["oneOf"]) {
     types.push_back(sink["properties"]["type"]["const"]);
   }
-  EXPECT_EQ(types, (std::vector<std::string>{"kafka", "rabbitmq", "nats", "http", "file", "stdout"}));
+  EXPECT_EQ(types, (std::vector<std::string>{"kafka", "rabbitmq", "nats", "http", "file", "stdout", "embedded"}));
 }
 
 // B223: two secrets through every command, with a start-up that fails, a delivery that fails, and debug log.
