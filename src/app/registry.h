@@ -18,8 +18,8 @@ std::span<const SinkType> sink_types();
 // The same, as configuration wants to see it.
 std::span<const config::SinkKind> sink_kinds();
 
-// The part of the settings that the daemon delivers: without the sinks of programs that embed a relay, whose messages it
-// passes over. `invalid` if nothing is left.
+// The part of the settings that the daemon delivers: without the sinks of programs that embed a relay, whose messages
+// it passes over. `invalid` if nothing is left.
 Result<config::Settings> served_here(const config::Settings& settings);
 
 // Makes them. A type that is none of the registry's is a broken invariant: loading has seen to it.

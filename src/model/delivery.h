@@ -59,7 +59,7 @@ struct Park {
   bool charged = false;    // false: parked for want of a destination, which is what the cap counts, or not due
   bool not_due = false;    // waiting for its not_before only: until then it neither blocks nor heads its key
   bool holds_key = false;  // dead with dead_letters.key: hold
-  std::string reason;      // outcome reason, "not_due", "behind_key", "destination_closed", "sink_down", "paused", "no_route"
+  std::string reason;      // outcome reason, or the relay's own: "not_due", "behind_key", "sink_down", "no_route", …
   std::string error;       // Outcome::detail
   std::string owner;       // the route's label
 };
