@@ -337,7 +337,8 @@ std::optional<std::string> unknown_command(const CLI::App& app, int argc, const 
 }  // namespace
 
 std::variant<Command, int> parse_command_line(int argc, const char* const* argv) {
-  CLI::App app{"outboxd: delivers messages from an outbox table to Kafka, HTTP endpoints and files.", "outboxd"};
+  CLI::App app{"outboxd: delivers messages from an outbox table to Kafka, RabbitMQ, NATS, HTTP endpoints and files.",
+               "outboxd"};
   app.footer(kExitCodes);
   app.require_subcommand(1);
   app.set_version_flag("--version", "outboxd " OUTBOX_VERSION);
