@@ -44,6 +44,7 @@ class PostgresShop : public Shop {
 
   Result execute(const char* sql, const std::vector<std::string>& values = {}) {
     std::vector<const char*> parameters;
+    parameters.reserve(values.size());
     for (const std::string& value : values) parameters.push_back(value.c_str());
     Result result(PQexecParams(connection_.get(), sql, static_cast<int>(parameters.size()), nullptr, parameters.data(),
                                nullptr, nullptr, 0),
