@@ -8,38 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "integration/installed_package.h"
 #include "store/postgres/schema.h"
-#include "support/child_process.h"
 #include "support/paths.h"
 #include "support/postgres_database.h"
 #include "support/services.h"
-#include "support/temp_dir.h"
 
 namespace outbox::test {
 namespace {
-
-using namespace std::chrono_literals;
-
-// Standard output of a command that has to succeed.
-std::string run(std::vector<std::string> command) {
-  ChildProcess process(command);
-  const auto status = process.wait(300s);
-  EXPECT_TRUE(status && status->succeeded()) << command[0] << " " << command[1] << "\n"
-                                             << process.standard_output() << process.standard_error();
-  return process.standard_output();
-}
 
 class Installed : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (folder_) return;  // both suites share it
     folder_ = std::make_unique<TempDir>();
-    const std::string prefix = folder_->file("prefix");
-    const std::string build = folder_->file("build");
-    run({OUTBOX_CMAKE, "--install", OUTBOX_BUILD_DIR, "--prefix", prefix, "--component", "library"});
-    run({OUTBOX_CMAKE, "-S", (source_dir() / "examples").string(), "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix,
-         "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"});
-    run({OUTBOX_CMAKE, "--build", build});
+    install_and_build(*folder_, {"library"}, "examples");
   }
 
   static std::string example(const std::string& name) { return folder_->file("build/example_" + name); }

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "integration/installed_package.h"
 #include "support/daemon.h"
 #include "support/eventually.h"
 #include "support/paths.h"
@@ -23,27 +24,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void run(std::vector<std::string> command) {
-  ChildProcess process(command);
-  const auto status = process.wait(300s);
-  ASSERT_TRUE(status && status->succeeded()) << command[0] << " " << command[1] << "\n"
-                                             << process.standard_output() << process.standard_error();
-}
-
 class InstalledRelay : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (folder_) return;  // both suites share it
     folder_ = std::make_unique<TempDir>();
-    const std::string prefix = folder_->file("prefix");
-    const std::string build = folder_->file("build");
-    for (const std::string part : {"library", "relay"}) {
-      run({OUTBOX_CMAKE, "--install", OUTBOX_BUILD_DIR, "--prefix", prefix, "--component", part});
-    }
-    run({OUTBOX_CMAKE, "-S", (source_dir() / "examples/custom_sink").string(), "-B", build,
-         "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_BUILD_TYPE=Debug",
-         "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"});
-    run({OUTBOX_CMAKE, "--build", build});
+    install_and_build(*folder_, {"library", "relay"}, "examples/custom_sink");
   }
 
   void prepare(const std::string& url) {
