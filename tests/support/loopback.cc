@@ -11,8 +11,6 @@
 #include <system_error>
 
 namespace outbox::test {
-namespace {
-
 sockaddr_in loopback(int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -20,6 +18,8 @@ sockaddr_in loopback(int port) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   return address;
 }
+
+namespace {
 
 int stream_socket() {
   const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -53,6 +53,13 @@ int port_of(int descriptor) {
     throw std::system_error(errno, std::generic_category(), "getsockname");
   }
   return ntohs(address.sin_port);
+}
+
+int free_port() {
+  const int descriptor = listen_on_loopback(0);
+  const int port = port_of(descriptor);
+  ::close(descriptor);
+  return port;
 }
 
 int connect_to_loopback(int port) {

@@ -2,11 +2,17 @@
 // std::system_error.
 #pragma once
 
+struct sockaddr_in;
+
 namespace outbox::test {
+
+sockaddr_in loopback(int port);
 
 // Listens, does not block at accept; port 0: a free one.
 int listen_on_loopback(int port);
 int port_of(int descriptor);
+// One that nobody listens at, for a program that is to be told its port.
+int free_port();
 // Begins to connect and does not block; that nobody listens shows at the first use.
 int connect_to_loopback(int port);
 

@@ -1,6 +1,5 @@
 #include "support/nats_server.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,30 +10,12 @@
 #include <stdexcept>
 
 #include "support/eventually.h"
+#include "support/loopback.h"
 
 namespace outbox::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
-int free_port() {
-  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = loopback(0);
-  socklen_t size = sizeof address;
-  const bool bound = ::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                     ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  ::close(descriptor);
-  if (!bound) throw std::runtime_error("no free port on 127.0.0.1");
-  return ntohs(address.sin_port);
-}
 
 // It has said its INFO.
 bool greets(int port) {
