@@ -101,7 +101,7 @@ class PartnerOutage : public SqliteHttp {
     await_invoices();
     ASSERT_TRUE(shop_->stop());
     EXPECT_TRUE(eventually(60s, [&] { return nothing_waits(); })) << relay->standard_error();
-    EXPECT_EQ(attempts_used(), 0);
+    EXPECT_LE(attempts_used(), 1);  // the try it was cut off in, if another was answered meanwhile; never a probe
     relay->terminate();
     const auto ended = relay->wait(30s);
     ASSERT_TRUE(ended && ended->succeeded()) << relay->standard_error();
