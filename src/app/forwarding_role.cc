@@ -10,13 +10,6 @@ namespace outbox::app {
 
 namespace {
 
-const config::SinkSettings& sink_of(const config::Settings& settings) {
-  const auto found = std::find_if(settings.sinks.begin(), settings.sinks.end(),
-                                  [&](const auto& sink) { return sink.name == settings.forward->sink; });
-  OUTBOX_ASSERT(found != settings.sinks.end());
-  return *found;
-}
-
 bool is_own(const Roster& roster, const std::string& relay) {
   const bool owned = std::any_of(roster.shares.begin(), roster.shares.end(), [&](const Share& share) {
     return share.feed == kForwardingFeed && share.owner == relay;
@@ -27,7 +20,10 @@ bool is_own(const Roster& roster, const std::string& relay) {
 }  // namespace
 
 ForwardingRole::ForwardingRole(const RelayParts& parts, const std::string& relay, std::shared_ptr<const Lease> lease)
-    : parts_(parts), sink_(sink_of(parts.settings)), relay_(relay), lease_(std::move(lease)) {}
+    : parts_(parts),
+      sink_(sink_settings(parts.settings, parts.settings.forward->sink)),
+      relay_(relay),
+      lease_(std::move(lease)) {}
 
 Result<void> ForwardingRole::check() const {
   const auto sink = parts_.sinks.make(sink_);
@@ -61,7 +57,7 @@ Result<void> ForwardingRole::start() {
   options.route.sink = sink_.name;
   options.route.address = parts_.settings.forward->address;
   options.route.escape = parts_.sinks.escape(sink_);
-  options.retry = {sink_.retry.base, sink_.retry.cap, static_cast<int>(sink_.retry.attempts)};
+  options.retry = retry_policy(sink_.retry);
   options.drain_timeout = parts_.settings.drain_timeout;
   options.seed = std::random_device()();
   options.lease = lease_;

@@ -80,8 +80,8 @@ class RelayService {
   std::map<std::string, bool> divisible_;  // by feed
   std::shared_ptr<Lease> lease_ = std::make_shared<Lease>();
 
-  // What the service's thread sleeps on. Its mutex is a leaf, and it outlives the
-  // runners: they ring while the service joins them.
+  // What the service's thread sleeps on. Its mutex is a leaf, and it outlives the runners: they ring while the service
+  // joins them.
   std::mutex bell_mutex_;
   std::condition_variable_any bell_;
   bool rung_ = false;

@@ -4,18 +4,18 @@
 
 namespace outbox::app {
 
-namespace {
-
-RetryPolicy policy(const config::RetrySettings& settings) {
-  return {settings.base, settings.cap, static_cast<int>(settings.attempts), settings.age};
-}
-
 const config::SinkSettings& sink_settings(const config::Settings& settings, const std::string& name) {
   const auto found = std::find_if(settings.sinks.begin(), settings.sinks.end(),
                                   [&](const config::SinkSettings& sink) { return sink.name == name; });
   OUTBOX_ASSERT(found != settings.sinks.end());
   return *found;
 }
+
+RetryPolicy retry_policy(const config::RetrySettings& settings) {
+  return {settings.base, settings.cap, static_cast<int>(settings.attempts), settings.age};
+}
+
+namespace {
 
 std::shared_ptr<const Router> make_router(const config::Settings& settings, const SinkMaker& sinks) {
   std::vector<Route> routes;
@@ -27,7 +27,7 @@ std::shared_ptr<const Router> make_router(const config::Settings& settings, cons
     route.address = each.address;
     if (each.sink != "none") route.escape = sinks.escape(sink_settings(settings, each.sink));
     route.owner = each.owner;
-    if (each.retry) route.retry = policy(*each.retry);
+    if (each.retry) route.retry = retry_policy(*each.retry);
     route.dead_letter_holds_key = each.dead_letter_holds_key;
     routes.push_back(std::move(route));
   }
@@ -64,7 +64,7 @@ Result<std::unique_ptr<Runner>> RunnerFactory::make(const Feed& feed, const Lane
     core.sinks.push_back(
         {name,
          (*sink)->capabilities(),
-         policy(each.retry),
+         retry_policy(each.retry),
          {static_cast<int>(each.breaker.failures), each.breaker.open, each.breaker.cap},
          static_cast<std::size_t>(each.parked_max),
          {static_cast<int>(each.retry.budget_percent), static_cast<int>(each.retry.budget_per_second)}});

@@ -34,6 +34,10 @@ struct RelayParts {
   RelayObserver& observer;
 };
 
+// Of the sink of that name: that there is one is loading's care.
+const config::SinkSettings& sink_settings(const config::Settings& settings, const std::string& name);
+RetryPolicy retry_policy(const config::RetrySettings& settings);
+
 class RunnerFactory {
  public:
   explicit RunnerFactory(const RelayParts& parts);

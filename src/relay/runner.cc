@@ -116,7 +116,7 @@ void Runner::set_clock(Time database_now) { clock_offset_ = database_now - stead
 
 void Runner::run(const std::stop_token&) {
   Time wake_at = kNever;
-  while (!finished_) {
+  while (ending_ == RunnerEnd::running) {
     auto deadline = std::min(steady_clock::now() + kLongestWait, steady(std::min(wake_at, retry_take_over_at_)));
     if (stop_deadline_ && !gave_up_) deadline = std::min(deadline, *stop_deadline_);
     if (term_ != 0) deadline = std::min(deadline, steady_clock::now() + runner_options_.lease->left());
@@ -401,8 +401,7 @@ void Runner::publish_view(bool always) {
 }
 
 void Runner::end_with(RunnerEnd end, Failure failure) {
-  if (finished_) return;
-  finished_ = true;
+  if (ending_ != RunnerEnd::running) return;
   ending_ = end;
   ending_failure_ = std::move(failure);
 }

@@ -172,8 +172,7 @@ class Runner {
   bool ever_started_ = false;
   bool reading_ = false;
   bool draining_ = false;
-  bool finished_ = false;
-  RunnerEnd ending_ = RunnerEnd::running;  // how it finished; end_ once nothing of it runs any more
+  RunnerEnd ending_ = RunnerEnd::running;  // how it finishes; end_ once nothing of it runs any more
   Failure ending_failure_;
   std::string database_error_;
   std::string settle_error_;

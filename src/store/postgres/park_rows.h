@@ -26,6 +26,7 @@ Result<void> promote_heads(db::PgConnection& connection, const PgNames& names, c
 
 // The columns that parked_from() reads, of a row `d`.
 std::string parked_columns();
+inline constexpr int kParkedColumns = 19;
 Parked parked_from(const db::PgRows& rows, int row);
 
 }  // namespace outbox

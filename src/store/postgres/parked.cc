@@ -62,10 +62,10 @@ Result<void> line_up(db::PgConnection& connection, const PgNames& names, const s
 // Appends a row to the runs: it is tried now if all before it are, and nothing of its own holds it.
 void add_row(std::vector<ParkedRun>& runs, const db::PgRows& rows, int row, std::size_t run_max) {
   auto delivery = parked_from(rows, row);
-  delivery.failing_since = pg_micros(rows, row, 20);
+  delivery.failing_since = pg_micros(rows, row, kParkedColumns + 1);
   if (runs.empty() || runs.back().key != delivery.record->key) runs.push_back({delivery.record->key, {}, false});
   auto& run = runs.back();
-  const bool may_be_tried = rows.flag(row, 19);
+  const bool may_be_tried = rows.flag(row, kParkedColumns);
   if (run.more || !may_be_tried || run.deliveries.size() == run_max) {
     run.more = true;
   } else {

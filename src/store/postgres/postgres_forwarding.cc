@@ -63,17 +63,16 @@ Result<std::vector<DeadLetter>> PostgresForwarding::next(const DeathPlace& after
       {db::pg_time(after.died_at), std::to_string(after.ord), std::to_string(after.row), std::to_string(max_rows),
        std::to_string(max_bytes)});
   if (!rows) return rows.failure();
-  constexpr int kOwn = 19;  // behind parked_columns()
   std::vector<DeadLetter> found;
   found.reserve(static_cast<std::size_t>(rows->size()));
   for (int i = 0; i < rows->size(); ++i) {
     Parked parked = parked_from(*rows, i);
-    found.push_back({{pg_micros(*rows, i, kOwn + 4), rows->integer(i, kOwn + 5), parked.row},
+    found.push_back({{pg_micros(*rows, i, kParkedColumns + 4), rows->integer(i, kParkedColumns + 5), parked.row},
                      std::move(parked.record),
-                     rows->text(i, kOwn),
-                     rows->text(i, kOwn + 1),
-                     rows->text(i, kOwn + 2),
-                     rows->text(i, kOwn + 3),
+                     rows->text(i, kParkedColumns),
+                     rows->text(i, kParkedColumns + 1),
+                     rows->text(i, kParkedColumns + 2),
+                     rows->text(i, kParkedColumns + 3),
                      parked.attempts});
   }
   return found;
