@@ -91,7 +91,7 @@ struct ShareStatus {
 
 struct StoreStatus {
   Time database_now{};
-  std::int64_t unsent = 0;            // rows of the outbox table not yet settled by every sink's position or mark
+  std::int64_t unsent = 0;            // rows of the outbox table that the feed furthest behind has not settled
   bool unsent_is_capped = false;      // counting stopped at a bound; `unsent` is a lower bound
   std::optional<Time> oldest_unsent;  // created_at
   std::map<std::string, SinkStatus> sinks;

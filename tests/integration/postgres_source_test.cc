@@ -18,6 +18,33 @@ class PostgresSource : public PostgresTest {
     PostgresTest::SetUp();
     if (database_) init();
   }
+
+  // Of the 20,000 rows that are there, as many as were `sent` before.
+  void expect_status_reads_little(std::size_t sent) {
+    Feed feed;
+    TableMapping table;
+    {
+      PostgresRelay relay(url(), {});
+      feed = relay.feed();
+      table = relay.shape().table;
+      for (std::size_t left = sent - sent_; left > 0;) left -= relay.step(left).size();
+      sent_ = sent;
+    }
+    // The server counts what a session has read once it has ended.
+    const auto alone = [&] {
+      return database_->value("select count(*) from pg_stat_activity where datname = current_database()") == "1";
+    };
+    ASSERT_TRUE(eventually(30s, alone));
+    const std::string rows_read =
+        "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'outbox'";
+    const auto before = std::stoll(database_->value(rows_read));
+    EXPECT_EQ(must(make_postgres_store(url(), table)->status({feed})).unsent, static_cast<std::int64_t>(20000 - sent));
+    ASSERT_TRUE(eventually(30s, alone));
+    EXPECT_LT(std::stoll(database_->value(rows_read)), before + 100) << sent << " sent";
+  }
+
+ private:
+  std::size_t sent_ = 0;
 };
 
 // Case B019.
@@ -141,29 +168,42 @@ TEST_P(PostgresSource, ARecordIsWhatWasEnqueued) {
   EXPECT_FALSE(records[1]->not_before);
 }
 
-// It is asked every few seconds for as long as the relay lives, however much the retention keeps.
+// It is asked every few seconds for as long as the relay lives, however much the retention keeps and however large the
+// window is that it is in.
 TEST_P(PostgresSource, TheStatusDoesNotReadThroughWhatWasSent) {
   database_->execute(
       "insert into outbox (aggregatetype, aggregateid, type, payload)"
       " select 'order', i::text, 'Confirmed', '{}' from generate_series(1, 20000) i; analyze outbox");
-  Feed feed;
-  TableMapping table;
-  {
-    PostgresRelay relay(url(), {});
-    feed = relay.feed();
-    table = relay.shape().table;
-    ASSERT_EQ(relay.drain().size(), 20000u);
-  }
-  // The server counts what a session has read once it has ended.
-  const auto alone = [&] {
-    return database_->value("select count(*) from pg_stat_activity where datname = current_database()") == "1";
+  for (const std::size_t sent : {19990u, 20000u}) expect_status_reads_little(sent);
+}
+
+// Rows of a transaction that the last window saw in progress, of the open window, of a transaction that this one saw in
+// progress, and of later ones.
+TEST_P(PostgresSource, UnsentAreTheRowsThatNoPositionHasPassed) {
+  PostgresRelay relay(url(), {});
+  const auto unsent = [&] { return must(relay.store().status({relay.feed()})).unsent; };
+  const auto open_transaction = [&] {
+    auto session = std::unique_ptr<PGconn, void (*)(PGconn*)>(PQconnectdb(url().c_str()), PQfinish);
+    PQclear(PQexec(session.get(), "begin; select outbox_send('order', '1', 'Late', '{}')"));
+    return session;
   };
-  ASSERT_TRUE(eventually(30s, alone));
-  const std::string rows_read = "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'outbox'";
-  const auto before = std::stoll(database_->value(rows_read));
-  EXPECT_EQ(must(make_postgres_store(url(), table)->status({feed})).unsent, 0);
-  ASSERT_TRUE(eventually(30s, alone));
-  EXPECT_LT(std::stoll(database_->value(rows_read)), before + 100);
+  const auto commit = [](const auto& session) { PQclear(PQexec(session.get(), "commit")); };
+  const auto early = open_transaction();
+  send("2");
+  ASSERT_EQ(relay.drain().size(), 1u);
+  EXPECT_EQ(unsent(), 0);
+  commit(early);
+  EXPECT_EQ(unsent(), 1);
+  const auto late = open_transaction();
+  for (int i = 0; i < 3; ++i) send("3");
+  EXPECT_EQ(unsent(), 4);
+  ASSERT_EQ(relay.step(2).size(), 2u);
+  EXPECT_EQ(unsent(), 2);
+  commit(late);
+  for (int i = 0; i < 2; ++i) send("4");
+  EXPECT_EQ(unsent(), 5);
+  EXPECT_EQ(relay.drain().size(), 5u);
+  EXPECT_EQ(unsent(), 0);
 }
 
 TEST_P(PostgresSource, ALostConnectionIsOpenedAgain) {

@@ -1,96 +1,24 @@
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include "store/postgres/operations.h"
 #include "store/postgres/parked.h"
 #include "store/postgres/sink_control.h"
+#include "store/postgres/unsent.h"
 
 namespace outbox {
 
 namespace {
 
-constexpr std::int64_t kCountMax = 10'000;
-constexpr int kOldestOf = 100;  // rows in the order of their transactions, among which the oldest is looked for
-
-// `rows(column)`: a subquery of the rows as a column named "created". The count is asked without the moment, so that an
-// index can answer it.
-std::string capped_count(const std::function<std::string(const std::string&)>& rows, const std::string& created) {
-  const auto limited = [&](const std::string& column, std::int64_t limit) {
-    return "(" + rows(column) + " limit " + std::to_string(limit) + ") w";
-  };
-  return "select (select count(*) from " + limited("null::timestamptz", kCountMax + 1) + "), (select " +
-         sql_micros("min(created)") + " from " + limited(created, kOldestOf) + ")";
-}
-
-// Rows that at least one sink's position has not passed: those from where the hindmost position's S1 ends on, and those
-// of the transactions that an S1 saw in progress. One lower bound for both would read, each time, all that was written
-// since an old transaction began. A sink that has no position yet, but starts at the beginning, has passed none.
-std::string behind_positions_sql(const PgSession& session, const std::string& created) {
-  const auto& outbox = session.names().outbox;
-  const auto xid = "o." + session.column("xid");
-  const auto seq = "o." + session.column("seq");
-  const auto lane = session.lane_expression("o");
-  const auto rows = [&](const std::string& column) {
-    const auto columns =
-        "select " + xid + " as xid, " + seq + " as seq, " + lane + " as lane, " + column + " as created from ";
-    return "select created from ((" + columns +
-           "(select distinct x from p cross join pg_snapshot_xip(p.s1) as x, hindmost where x < hindmost.xmax) as late"
-           " join " +
-           outbox + " o on " + xid + " = late.x) union all (" + columns + outbox + " o where " + xid +
-           " >= (select xmax from hindmost) order by " + xid +
-           ")) r where exists (select from p where r.lane between p.lane and p.lane_to and not " +
-           sql_passed("r.xid", "r.seq", "p") + ")";
-  };
-  return "with p as materialized (select coalesce(p.s1, '3:3:') as s1, p.s2, coalesce(p.last, 0) as last,"
-         " coalesce(p.ahead, '{}') as ahead, coalesce(p.lane, 0) as lane, coalesce(p.lane_to, " +
-         std::to_string(kLanes - 1) +
-         ") as lane_to from unnest($1::text[], $2::bool[]) as f (sink, beginning) left join " +
-         session.names().position +
-         " p on p.sink = f.sink and p.s1 is not null where p.sink is not null or f.beginning),"
-         " hindmost as materialized (select pg_snapshot_xmax(s1) as xmax from p order by 1 limit 1) " +
-         capped_count(rows, created);
-}
-
-// Rows without the mark, or all that are left where what was sent is deleted.
-std::string unmarked_sql(const PgSession& session, const std::string& created) {
-  const bool marked = session.table().sent == SentMode::mark;
-  const auto rows = [&](const std::string& column) {
-    return "select " + column + " as created from " + session.names().outbox +
-           (marked ? " where " + session.column("published_at") + " is null" : "");
-  };
-  return capped_count(rows, created);
-}
-
-Result<void> count_unsent(db::PgConnection& connection, const PgSession& session, const std::vector<Feed>& feeds,
-                          StoreStatus& status) {
-  const auto created_column = session.column("created_at");
-  const auto created = created_column.empty() ? std::string("null::timestamptz") : created_column;
-  std::vector<std::string> names, beginnings;
+// Of the feed that is furthest behind: positions are passed in the same order by all.
+Result<void> add_unsent(PgSession& session, const std::vector<Feed>& feeds, StoreStatus& status) {
   for (const auto& feed : feeds) {
-    if (!feed.positions) continue;
-    names.push_back(feed.name);
-    beginnings.push_back(feed.from_beginning ? "t" : "f");
+    auto unsent = count_unsent(session, feed);
+    if (!unsent) return unsent.failure();
+    if (unsent->rows > status.unsent) status.unsent = unsent->rows;
+    status.unsent_is_capped |= unsent->capped;
+    if (unsent->oldest) status.oldest_unsent = std::min(status.oldest_unsent.value_or(kNever), *unsent->oldest);
   }
-  std::string sql;
-  db::PgValues values;
-  if (!names.empty()) {
-    sql = behind_positions_sql(session, created);
-    values = {sql_array(names), sql_array(beginnings)};
-  } else {
-    sql = unmarked_sql(session, created);
-  }
-  // Without statistics of a bound that is known only while it runs, the planner would read and sort the whole table.
-  auto transaction = db::PgTransaction::begin(connection);
-  if (!transaction) return transaction.failure();
-  auto set = connection.run("set local enable_seqscan = off; set local enable_bitmapscan = off");
-  if (!set) return set.failure();
-  auto rows = connection.query(sql, values);
-  if (!rows) return rows.failure();
-  if (auto done = transaction->commit(); !done) return done.failure();
-  status.unsent = std::min(rows->integer(0, 0), kCountMax);
-  status.unsent_is_capped = rows->integer(0, 0) > kCountMax;
-  if (!rows->null(0, 1)) status.oldest_unsent = pg_micros(*rows, 0, 1);
   return {};
 }
 
@@ -181,7 +109,7 @@ Result<StoreStatus> read_status(PgSession& session, const std::vector<Feed>& fee
   auto clock = connection.run("select " + sql_micros("clock_timestamp()"));
   if (!clock) return clock.failure();
   status.database_now = pg_micros(*clock, 0, 0);
-  if (auto counted = count_unsent(connection, session, feeds, status); !counted) return counted.failure();
+  if (auto added = add_unsent(session, feeds, status); !added) return added.failure();
   auto sinks = sink_names(connection, session, feeds);
   if (!sinks) return sinks.failure();
   for (const auto& sink : *sinks) {
