@@ -150,7 +150,16 @@ PgConnection::~PgConnection() { PQfinish(connection_); }
 bool PgConnection::broken() const { return connection_ == nullptr || PQstatus(connection_) != CONNECTION_OK; }
 bool PgConnection::in_transaction() const { return PQtransactionStatus(connection_) != PQTRANS_IDLE; }
 int PgConnection::server_version() const { return PQserverVersion(connection_); }
-int PgConnection::backend_pid() const { return PQbackendPID(connection_); }
+
+// A pooler makes up the process that it names at connecting.
+Result<bool> PgConnection::pooled() {
+  if (!pooled_) {
+    auto server = run("select pg_backend_pid()");
+    if (!server) return server.failure();
+    pooled_ = server->integer(0, 0) != PQbackendPID(connection_);
+  }
+  return *pooled_;
+}
 
 Failure PgConnection::failed(const pg_result* result) const {
   const char* code = result != nullptr ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : nullptr;
@@ -220,6 +229,22 @@ Result<PgRows> PgConnection::query(const std::string& sql, const PgValues& value
   deadline_ = Clock::now() + answer_timeout_;
   return finish(PQsendQueryParams(connection_, sql.c_str(), static_cast<int>(values.size()), nullptr,
                                   pointers(values).data(), nullptr, nullptr, 0) == 1);
+}
+
+Result<PgRows> PgConnection::query_often(const std::string& sql, const PgValues& values) {
+  if (broken()) return Failure{FailureKind::unavailable, "the connection to PostgreSQL at " + where_ + " is lost"};
+  const auto through_pooler = pooled();
+  if (!through_pooler) return through_pooler.failure();
+  if (*through_pooler) return query(sql, values);
+  auto kept = kept_.find(sql);
+  if (kept == kept_.end()) {
+    const std::string name = "outbox_" + std::to_string(kept_.size());
+    if (auto prepared = prepare(name, sql); !prepared) return prepared.failure();
+    kept = kept_.emplace(sql, name).first;
+  }
+  deadline_ = Clock::now() + answer_timeout_;
+  return finish(PQsendQueryPrepared(connection_, kept->second.c_str(), static_cast<int>(values.size()),
+                                    pointers(values).data(), nullptr, nullptr, 0) == 1);
 }
 
 Result<void> PgConnection::prepare(const std::string& name, const std::string& sql) {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,14 +68,17 @@ class PgConnection {
   bool broken() const;
   bool in_transaction() const;
   int server_version() const;  // 150020
-  // As the server said at connecting. A transaction pooler makes one up: then pg_backend_pid() says another.
-  int backend_pid() const;
+  // A pooler stands before the server, so nothing may be left in the session. Asks the server once.
+  Result<bool> pooled();
   void set_answer_timeout(std::chrono::seconds timeout) { answer_timeout_ = timeout; }
 
   // Statements without parameters, separated by semicolons; several of them are one transaction.
   Result<PgRows> run(const std::string& sql);
   // One statement with $1, $2, …; unnamed, so it works behind a transaction pooler.
   Result<PgRows> query(const std::string& sql, const PgValues& values);
+  // The same of a statement that comes again and again with other values: parsed once and kept by the server for the
+  // life of this connection, where no pooler forbids it. For a bounded number of texts.
+  Result<PgRows> query_often(const std::string& sql, const PgValues& values);
 
   // A statement kept by the server under a name for the life of this connection.
   Result<void> prepare(const std::string& name, const std::string& sql);
@@ -99,6 +103,8 @@ class PgConnection {
   std::string where_;
   std::chrono::seconds answer_timeout_;
   std::chrono::steady_clock::time_point deadline_{};
+  std::optional<bool> pooled_;
+  std::map<std::string, std::string> kept_;  // by its text: the name of a prepared statement
 };
 
 // BEGIN … COMMIT as a scope: rolled back unless commit() succeeded.

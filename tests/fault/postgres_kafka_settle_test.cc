@@ -8,6 +8,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// The store's first prepared statement, as PostgreSQL's Bind message names it.
+constexpr const char* kMovesPosition = "outbox_0\\0";
+
 class KilledWhileSettling : public PostgresKafka {};
 
 TEST_P(KilledWhileSettling, TwentyTimesLosesNothing) {
@@ -24,7 +27,7 @@ TEST_P(KilledWhileSettling, TwentyTimesLosesNothing) {
     note_death();
     std::printf("killed at %s number %d of the store: %s\n", call.c_str(), nth, kill.last_call().c_str());
     EXPECT_EQ(kill.last_call().find(call), 0u);
-    if (kill.last_call().find("update \\\"outbox_position") != std::string::npos) ++at_settle;
+    if (kill.last_call().find(kMovesPosition) != std::string::npos) ++at_settle;
   }
   EXPECT_GE(at_settle, 10);
   EXPECT_GE(drain_and_judge(), 10);

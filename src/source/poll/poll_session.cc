@@ -30,14 +30,16 @@ Result<void> PollSession::open() {
     if (!opened) return opened.failure();
     connection_ = std::move(*opened);
   }
-  auto server = connection_->run("select pg_is_in_recovery(), pg_backend_pid()");
+  auto server = connection_->run("select pg_is_in_recovery()");
   if (!server) return server.failure();
   if (server->flag(0, 0)) {
     return Failure{FailureKind::refused,
                    "PostgreSQL at " + db::pg_address(url_) + " is a standby: it shows the past; name the primary"};
   }
   if (!fresh) return {};
-  pooled_ = server->integer(0, 1) != connection_->backend_pid();
+  auto pooled = connection_->pooled();
+  if (!pooled) return pooled.failure();
+  pooled_ = *pooled;
   if (pooled_) {
     log::every(std::chrono::hours(1), "pooler", log::Level::info,
                "a connection pooler stands before the database: statements are planned at each poll",

@@ -57,7 +57,7 @@ std::string ids_of(const std::vector<RecordPtr>& records) {
 // set_config(…, true) ends with this statement's own transaction, so nothing leaks through a pooler.
 Result<void> move_position(db::PgConnection& connection, const PgSession& session, const Feed& feed,
                            std::uint64_t epoch, const SettleBatch& batch) {
-  auto moved = connection.query(
+  auto moved = connection.query_often(
       fence_sql(session, feed, batch) + " and (select set_config('synchronous_commit', 'off', true)) = 'off'",
       fence_values(feed, epoch, batch));
   if (!moved) return moved.failure();
@@ -70,7 +70,7 @@ Result<void> mark_only(db::PgConnection& connection, const PgSession& session, c
                        const SettleBatch& batch) {
   const auto sql = "with fence as (" + fence_sql(session, feed, batch) + " returning 1), marked as (" +
                    mark_sql(session, "$3", " and exists (select from fence)") + ") select count(*) from fence";
-  auto rows = connection.query(sql, {feed.name, std::to_string(epoch), ids_of(batch.settled)});
+  auto rows = connection.query_often(sql, {feed.name, std::to_string(epoch), ids_of(batch.settled)});
   if (!rows) return rows.failure();
   if (rows->integer(0, 0) == 0) return fenced(feed, epoch);
   return {};
@@ -88,7 +88,7 @@ Result<void> settle_batch(PgSession& session, const Feed& feed, std::uint64_t ep
 
   auto transaction = db::PgTransaction::begin(connection);
   if (!transaction) return transaction.failure();
-  auto held = connection.query(fence_sql(session, feed, batch), fence_values(feed, epoch, batch));
+  auto held = connection.query_often(fence_sql(session, feed, batch), fence_values(feed, epoch, batch));
   if (!held) return held.failure();
   if (held->affected() == 0) return fenced(feed, epoch);
   // In this order: what was tried makes room before anything new lines up behind it.
