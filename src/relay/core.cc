@@ -76,7 +76,10 @@ void Core::State::fetched(Result<Page> page, Time now) {
     return;
   }
   fetch_failures_ = 0;
-  if (!page->full) drained_source_ = draining_;
+  if (!page->full && draining_ && !drained_source_) {
+    drained_source_ = true;  // from now on every answer may be the last that is waited for
+    for (auto& side : sides_) side->due_at = std::min(side->due_at, now_);
+  }
   if (page->records.empty()) {
     poll_pause_ = std::min(std::max(poll_pause_ * 2, options_.poll_busy), options_.poll_idle);
     if (page->window_done) progress_.window_done(page->window);
@@ -130,7 +133,7 @@ void Core::State::due(Result<std::vector<ParkedRun>> runs, const Result<Store::P
   side.concerns_stream = parking->counts.concerns_stream || side.parked_since_due;
   side.parked_since_due = false;
   side.due_answered = true;
-  side.due_at = std::min(now_ + (draining_ ? kDuePace : kDueIdle), std::max(parking->next_due, now_ + kDuePace));
+  side.due_at = std::min(now_ + (drained_source_ ? kDuePace : kDueIdle), std::max(parking->next_due, now_ + kDuePace));
   if (side.counted_only) side.due_at = now_ + kDueHeld;
   for (ParkedRun& run : *runs) load_run(side, std::move(run));
   decide();

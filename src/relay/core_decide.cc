@@ -155,7 +155,7 @@ std::vector<std::string> Core::State::keys_not_due(const Side& side) const {
 bool Core::State::wants_settle() const {
   if (!pending_.empty()) return true;
   if (!progress_.moved()) return false;
-  return stopping_ || draining_ || now_ >= settle_at_;
+  return stopping_ || drained_source_ || now_ >= settle_at_;
 }
 
 void Core::State::send_settle() {
