@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -106,8 +107,12 @@ class PipeBench : public SinkBench {
 
   void read() {
     std::array<char, 65536> chunk;
-    for (ssize_t got = 0; (got = ::read(read_end_, chunk.data(), chunk.size())) > 0;) {
-      const std::lock_guard lock(mutex_);
+    for (;;) {
+      pollfd ready{read_end_, POLLIN, 0};
+      if (::poll(&ready, 1, -1) < 0) continue;
+      const std::lock_guard lock(mutex_);  // what has left the pipe is in the text
+      const ssize_t got = ::read(read_end_, chunk.data(), chunk.size());
+      if (got <= 0) return;
       if (keeps_) text_.append(chunk.data(), static_cast<std::size_t>(got));
       changed_.notify_all();
     }

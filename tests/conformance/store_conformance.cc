@@ -1,5 +1,7 @@
 #include "conformance/store_conformance.h"
 
+#include "support/eventually.h"
+
 namespace outbox::test {
 
 namespace {
@@ -285,6 +287,7 @@ TEST_P(StoreConformance, ATryThatFailedWaitsAgain) {
 TEST_P(StoreConformance, TheFirstFailureIsRemembered) {
   park({behind(bench_->insert("1"))});
   const Parked before = due().at(0).deliveries.at(0);
+  ASSERT_TRUE(eventually(10s, [&] { return value_of(store_->status({feed_})).database_now > before.failing_since; }));
   update(before.row, ParkedUpdate::Kind::waiting, Duration(0));
   const Parked failed = due().at(0).deliveries.at(0);
   EXPECT_EQ(failed.attempts, 3);
