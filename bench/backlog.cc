@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::int64_t kSmall = 10'000;
 constexpr int kRefills = 100;
-constexpr double kIdleSeconds = 20;
 constexpr int kPayload = 200;  // 5,000,000 of 1 KB would measure the disk
 constexpr double kPatience = 900;
 
@@ -79,48 +78,57 @@ class Relay {
 class Backlog {
  public:
   explicit Backlog(const Rig& rig)
-      : database_(rig, "backlog"),
+      : small_(rig, "backlog_small"),
+        large_(rig, "backlog_large"),
         path_(rig.folder + "/out.jsonl"),
-        configuration_(database_.configuration(rig, "type: file, path: " + path_)),
-        report_("backlog", fmt::format("messages of {} bytes from PostgreSQL to a file", kPayload)) {}
+        report_("backlog", fmt::format("messages of {} bytes from PostgreSQL to a file", kPayload)),
+        rig_(rig) {}
 
   void refill() {
-    begin();
-    Relay relay(database_, configuration_, path_);
+    Relay relay = begin(small_);
+    Usage working;
+    double backend = 0;
     for (int i = 1; i <= kRefills; ++i) {
-      database_.fill(kSmall, kPayload);
+      Usage before;
+      double backend_before = 0;
+      small_.fill(kSmall, kPayload, [&] {
+        backend_before = relay.backend_cpu();
+        before = relay.so_far();
+      });
       relay.await(i * kSmall);
+      working.seconds += relay.so_far().seconds - before.seconds;
+      working.cpu_seconds += relay.so_far().cpu_seconds - before.cpu_seconds;
+      backend += relay.backend_cpu() - backend_before;
     }
-    Usage usage = relay.so_far();
-    const double backend = relay.backend_cpu();
-    // Between two refills it waits for the filling: what that costs is known from a time in which it only waits.
-    usleep(static_cast<useconds_t>(kIdleSeconds * 1e6));
-    const double waiting = (relay.so_far().cpu_seconds - usage.cpu_seconds) / kIdleSeconds * usage.seconds;
-    usage.rss_kb = relay.stop().rss_kb;
-    const std::string name = fmt::format("{} refills of {} (rate: of the filling)", kRefills, kSmall);
-    add(name, kRefills * kSmall, usage, backend);
-    usage.cpu_seconds -= waiting;
-    report_.add("the same, less what as long a wait costs", kRefills * kSmall, usage);
-    Session(database_.url()).run("truncate outbox");
+    Usage all = relay.so_far();
+    working.rss_kb = all.rss_kb = relay.stop().rss_kb;
+    add(fmt::format("{} refills of {}, each from its commit", kRefills, kSmall), kRefills * kSmall, working, backend);
+    report_.add("the same with the polls while it is filled", kRefills * kSmall, all);
+    Session(small_.url()).run("truncate outbox");
   }
   void fill(std::int64_t rows) {
-    database_.fill(rows, kPayload);
-    database_.rest();
+    large_.fill(rows, kPayload);
+    large_.rest();
   }
   void drain(std::int64_t rows, const std::string& name) {
-    begin();
-    Relay relay(database_, configuration_, path_);
+    Relay relay = begin(large_);
     relay.await(rows);
     const double backend = relay.backend_cpu();
     add(name, rows, relay.stop(), backend);
   }
-  const OutboxDatabase& database() const { return database_; }
-  void finish(const Rig& rig, const std::string& limit) const { report_.finish(rig, limit); }
+  void drain_beside_a_held_horizon(std::int64_t rows, const std::string& name) {
+    Session holder(large_.url());
+    holder.run("begin isolation level repeatable read");
+    holder.run("select count(*) from outbox_position");
+    drain(rows, name);
+  }
+  void finish(const std::string& limit) const { report_.finish(rig_, limit); }
 
  private:
-  void begin() {
-    database_.forget_position();
+  Relay begin(OutboxDatabase& database) {
+    database.forget_position();
     std::filesystem::remove(path_);
+    return {database, database.configuration(rig_, "type: file, path: " + path_), path_};
   }
   void add(const std::string& name, std::int64_t rows, Usage usage, double backend) {
     report_.add(name, rows, usage);
@@ -129,26 +137,24 @@ class Backlog {
     report_.add(name + ", PostgreSQL's part", rows, usage);
   }
 
-  OutboxDatabase database_;
+  OutboxDatabase small_;
+  OutboxDatabase large_;
   std::string path_;
-  std::string configuration_;
   Report report_;
+  const Rig& rig_;
 };
 
 void benchmark(const Rig& rig) {
   const std::int64_t large = rig.rows > 0 ? rig.rows : 5'000'000;
   Backlog backlog(rig);
-  for (int round = 0; round < rig.rounds; ++round) backlog.refill();
   backlog.fill(large);
   const std::string plain = fmt::format("backlog of {}", large);
   for (int round = 0; round < rig.rounds; ++round) {
+    backlog.refill();
     backlog.drain(large, plain);
-    Session holder(backlog.database().url());
-    holder.run("begin isolation level repeatable read");
-    holder.run("select count(*) from outbox_position");
-    backlog.drain(large, plain + ", horizon held");
+    backlog.drain_beside_a_held_horizon(large, plain + ", horizon held");
   }
-  backlog.finish(rig, plain);
+  backlog.finish(plain);
 }
 
 }  // namespace

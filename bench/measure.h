@@ -39,7 +39,7 @@ class Child {
   std::int64_t started_;
 };
 
-// CPU seconds of a running process so far, in steps of 10 ms.
+// CPU seconds of a running process so far; 0 if there is none.
 double cpu_seconds_of(pid_t pid);
 
 double now_seconds();

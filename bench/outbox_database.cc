@@ -47,18 +47,21 @@ OutboxDatabase::~OutboxDatabase() {
   }
 }
 
-void OutboxDatabase::fill(std::int64_t messages, int bytes) {
+void OutboxDatabase::fill(std::int64_t messages, int bytes, const std::function<void()>& before_commit) {
   Session session(url_);
   session.run("set synchronous_commit = off");
   for (std::int64_t done = 0; done < messages;) {
     const std::int64_t part = std::min<std::int64_t>(messages - done, 500'000);
     // {"n":1000001,"fill":"…"}: 22 bytes around the filling.
+    session.run("begin");
     session.run(
         fmt::format("insert into outbox (id, aggregatetype, aggregateid, type, payload)"
                     " select gen_random_uuid(), 'order', (i % 10000)::text, 'OrderConfirmed',"
                     " ('{{\"n\":' || (1000000 + i)::text || ',\"fill\":\"' || rpad('', {}, md5(i::text)) ||"
                     " '\"}}')::json from generate_series({}, {}) i",
                     bytes - 22, done + 1, done + part));
+    before_commit();
+    session.run("commit");
     done += part;
   }
 }

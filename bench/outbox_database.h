@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "rig.h"
@@ -35,8 +36,9 @@ class OutboxDatabase {
   OutboxDatabase& operator=(const OutboxDatabase&) = delete;
 
   const std::string& url() const { return url_; }
-  // Adds messages of 10,000 keys with JSON payloads of `bytes` bytes.
-  void fill(std::int64_t messages, int bytes);
+  // Adds messages of 10,000 keys with JSON payloads of `bytes` bytes. `before_commit` is called before each COMMIT.
+  void fill(
+      std::int64_t messages, int bytes, const std::function<void()>& before_commit = [] {});
   // vacuum and checkpoint, so that nobody pays for the fill.
   void rest();
   // The relay begins at the first message again.

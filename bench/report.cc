@@ -51,16 +51,18 @@ double Report::rate_of(const std::string& contestant) const {
 void Report::finish(const Rig& rig, const std::string& limit) const {
   const double of = rate_of(limit);
   fmt::print("\n{}: {}\nmedian of {} rounds; load average {:.1f}\n\n", name_, what_, rig.rounds, load_average());
-  fmt::print("{:50} {:>10} {:>21} {:>16} {:>10} {:>8}\n", "", "messages/s", "(lowest–highest)", "CPU-s / million",
-             "RSS MB", "share");
+  fmt::print("{:50} {:>10} {:>21} {:>16} {:>18} {:>8} {:>8}\n", "", "messages/s", "(lowest–highest)", "CPU-s / million",
+             "(lowest–highest)", "RSS MB", "share");
   for (const Contestant& each : contestants_) {
     const auto rates = figures(each.rounds, std::mem_fn(&Round::rate));
     const auto cpu = figures(each.rounds, std::mem_fn(&Round::cpu_per_million));
     const auto rss = figures(each.rounds, [](const Round& round) { return static_cast<double>(round.usage.rss_kb); });
-    const std::string range = fmt::format("({:.0f}–{:.0f})", *std::min_element(rates.begin(), rates.end()),
-                                          *std::max_element(rates.begin(), rates.end()));
-    fmt::print("{:50} {:>10.0f} {:>21} {:>16.2f} {:>10.0f} {:>7.0f}%\n", each.name, median(rates), range, median(cpu),
-               *std::max_element(rss.begin(), rss.end()) / 1024, 100 * median(rates) / of);
+    const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
+    const auto [least, most] = std::minmax_element(cpu.begin(), cpu.end());
+    fmt::print("{:50} {:>10.0f} {:>21} {:>16.2f} {:>18} {:>8.0f} {:>7.0f}%\n", each.name, median(rates),
+               fmt::format("({:.0f}–{:.0f})", *slowest, *fastest), median(cpu),
+               fmt::format("({:.2f}–{:.2f})", *least, *most), *std::max_element(rss.begin(), rss.end()) / 1024,
+               100 * median(rates) / of);
   }
   if (!rig.json.empty()) write_text(rig.json, json());
 }
