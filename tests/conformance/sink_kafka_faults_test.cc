@@ -1,9 +1,13 @@
 // What the Kafka sink makes of every kind of failure, on the mock cluster.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sink/kafka/kafka_sink.h"
 #include "sink/kafka/pipeline.h"
 #include "support/completion_log.h"
+#include "support/eventually.h"
+#include "support/fault_proxy.h"
 #include "support/kafka_mock.h"
 #include "support/kafka_topic.h"
 
@@ -23,9 +27,10 @@ class KafkaFaults : public ::testing::Test {
     EXPECT_EQ(log_.completed_twice(), 0u);
   }
 
-  void open(kafka::Patience patience = {}) {
+  void open(kafka::Patience patience = {}) { open_at(mock_.brokers(), patience); }
+  void open_at(const std::string& brokers, kafka::Patience patience) {
     const SinkType type = kafka_sink();
-    const auto options = config::parse_values(type.options, {{"brokers", mock_.brokers()}, {"linger", "20ms"}});
+    const auto options = config::parse_values(type.options, {{"brokers", brokers}, {"linger", "20ms"}});
     auto settings = kafka::read_settings("events", options);
     ASSERT_TRUE(settings);
     sink_ = std::make_unique<kafka::Pipeline>(std::move(*settings), patience);
@@ -58,6 +63,12 @@ class KafkaFaults : public ::testing::Test {
     std::vector<std::string> ids;
     for (const KafkaMessage& message : read_topic(mock_.brokers(), name)) ids.push_back(message.header("message-id"));
     return ids;
+  }
+  DeliveryId await_probe(const std::string& name) {
+    for (;;) {
+      const DeliveryId id = publish({name}).front();
+      if (log_.wait_for(id, 100ms).reason == "no outcome") return id;
+    }
   }
   // The sink has produced to the topic once.
   void warm_up() { ASSERT_EQ(send("w0").verdict, Verdict::delivered); }
@@ -157,16 +168,38 @@ TEST_F(KafkaFaults, AnOutageGivesEverythingBackAndKeepsOneProbe) {
     EXPECT_EQ(outcome.reason, "brokers_down");
     EXPECT_NE(outcome.detail.find("127.0.0.1"), std::string::npos) << outcome.detail;
   }
-  DeliveryId probe = 0;
-  while (probe == 0) {
-    const DeliveryId id = publish({"a1"}).front();
-    if (log_.wait_for(id, 100ms).reason == "no outcome") probe = id;
-  }
+  const DeliveryId probe = await_probe("a1");
   EXPECT_EQ(send("a2").verdict, Verdict::busy) << "one probe, no more";
   mock_.up();
   EXPECT_EQ(log_.wait_for(probe).verdict, Verdict::delivered);
   EXPECT_EQ(verdicts(publish({"a2", "b1"})), std::vector<Verdict>(2, Verdict::delivered));
   EXPECT_EQ(topic(), (Names{"w0", "a1", "a2", "b1"}));
+}
+
+// Connections that one client may try in so many seconds: 100 ms to 5 s apart, less the jitter.
+std::size_t backoff_steps(double seconds) {
+  std::size_t count = 1;
+  double wait = 0.075;
+  for (double at = wait; at <= seconds; at += wait) {
+    ++count;
+    wait = std::min(2 * wait, 3.75);
+  }
+  return count;
+}
+
+TEST_F(KafkaFaults, ABrokerThatIsAwayIsTriedOnceAStepOfTheBackoff) {
+  FaultProxy link(std::stoi(mock_.brokers().substr(mock_.brokers().rfind(':') + 1)));
+  link.set({.turn_away = true});
+  const auto began = std::chrono::steady_clock::now();
+  open_at("127.0.0.1:" + std::to_string(link.port()), {.unreachable = 200ms, .settle = 50ms});
+  EXPECT_EQ(send("a1").verdict, Verdict::busy);  // from here on by another client
+  const DeliveryId probe = await_probe("a1");
+  EXPECT_FALSE(eventually(8s, [&] {
+    const std::chrono::duration<double> away = std::chrono::steady_clock::now() - began;
+    return link.attempts().size() > 2 * backoff_steps(away.count());
+  })) << link.attempts().size();
+  link.set({});
+  EXPECT_EQ(log_.wait_for(probe).verdict, Verdict::delivered);
 }
 
 TEST_F(KafkaFaults, ATopicWithoutALeaderStallsAlone) {

@@ -127,6 +127,8 @@ void set_defaults(ConfWriter& conf) {
   conf.fixed("socket.timeout.ms", "30000");
   conf.fixed("reconnect.backoff.ms", "100");
   conf.fixed("reconnect.backoff.max.ms", "5000");  // an outage may last all night
+  // With sparse connections each second, and each question about a topic, connects at once, whatever the back-off says.
+  conf.fixed("enable.sparse.connections", "false");
 }
 
 void set_order(ConfWriter& conf) {

@@ -37,7 +37,6 @@ TEST(ClientSettings, DefaultsKeepOrderAndConfirmation) {
   EXPECT_EQ(value_of(conf->get(), "socket.nagle.disable"), "true");
 }
 
-// Twice a second and broker, for as long as it is away, is what a relay costs that has nothing to do.
 TEST(ClientSettings, ABrokerThatIsAwayIsTriedEverMoreSeldom) {
   const Result<ClientSettings> settings = read({});
   ASSERT_TRUE(settings);
@@ -45,6 +44,7 @@ TEST(ClientSettings, ABrokerThatIsAwayIsTriedEverMoreSeldom) {
   ASSERT_TRUE(conf);
   EXPECT_EQ(value_of(conf->get(), "reconnect.backoff.ms"), "100");
   EXPECT_EQ(value_of(conf->get(), "reconnect.backoff.max.ms"), "5000");
+  EXPECT_EQ(value_of(conf->get(), "enable.sparse.connections"), "false");
 }
 
 // Cases B121, B123, B125.
