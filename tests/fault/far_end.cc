@@ -50,8 +50,8 @@ class KafkaEnd : public BrokerEnd {
 
   std::string sink(int port) const override { return "type: kafka, brokers: [ \"" + at(port) + "\" ]"; }
   std::string route() const override { return ", topic: \"" + topic_.name() + "\""; }
-  // librdkafka's own, less its jitter; it tries the address that it was given, and the broker that it knows from it.
-  Backoff backoff() const override { return {0.075, 3.75, 2}; }
+  // librdkafka's own, less its jitter.
+  Backoff backoff() const override { return {0.075, 3.75}; }
   // Clients go on to the address that the broker gives them: it has a listener for those that come by a proxy.
   int target_port() const override { return port_in(address_in("OUTBOX_KAFKA_PROXIED")); }
   int proxy_port() const override { return target_port() + 1; }

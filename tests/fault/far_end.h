@@ -18,7 +18,6 @@ struct Arrival {
 struct Backoff {
   double first_s = 5;
   double cap_s = 60;
-  int ways = 1;  // that are tried each for itself
 };
 
 // One thread. Every function throws std::runtime_error with the broker's reason.

@@ -47,7 +47,7 @@ double steps(const Backoff& backoff, double seconds) {
     ++count;
     wait = std::min(wait * 2, backoff.cap_s);
   }
-  return count * backoff.ways;
+  return count;
 }
 
 bool tell(const char* what, double value, double limit, const char* unit) {
