@@ -130,6 +130,7 @@ std::vector<const rd_kafka_message_t*> Pipeline::take_reports(rd_kafka_event_t* 
       if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
       Held& held = held_of(*message);
       held.topic->progress_at = now;
+      gate_.confirmed(*held.record);
       records.push_back(release(held));
     }
     if (!completions.empty()) answered(now);

@@ -20,12 +20,20 @@ void KeyGate::given_back(const Record& record, Clock::time_point now) {
   shut.last = now;
 }
 
-bool KeyGate::passes(const Record& record) {
+void KeyGate::confirmed(const Record& record) {
+  if (shut_.empty()) return;
+  const auto found = shut_.find(record.key);
+  if (found == shut_.end()) return;
+  std::erase(found->second.message_ids, record.id);
+  if (found->second.message_ids.empty()) shut_.erase(found);
+}
+
+bool KeyGate::passes(const Record& record, bool first_in_key) {
   if (shut_.empty()) return true;
   const auto found = shut_.find(record.key);
   if (found == shut_.end()) return true;
   std::deque<std::string>& ids = found->second.message_ids;
-  const auto at = std::ranges::find(ids, record.id);
+  const auto at = first_in_key ? ids.end() - 1 : std::ranges::find(ids, record.id);
   if (at == ids.end()) return false;
   ids.erase(ids.begin(), at + 1);
   if (ids.empty()) shut_.erase(found);

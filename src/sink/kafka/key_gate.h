@@ -3,7 +3,8 @@
 //
 // What was given back shuts its key, in the order in which the relay hears of it. A message that comes again shows
 // that the relay has heard of it and of all before it; what it has not sent again of those, it has parked. So the
-// message passes, and those are forgotten. While any are left, a message that was not given back yet is.
+// message passes, and those are forgotten. While any are left, a message that was not given back yet is, unless the
+// relay says that it has heard of all (Publication::first_in_key).
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,9 @@ class KeyGate {
   using Clock = std::chrono::steady_clock;
 
   void given_back(const Record& record, Clock::time_point now);
-  bool passes(const Record& record);
+  // It was to be given back, and its confirmation came first.
+  void confirmed(const Record& record);
+  bool passes(const Record& record, bool first_in_key);
 
   std::size_t size() const { return shut_.size(); }
 

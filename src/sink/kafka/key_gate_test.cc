@@ -16,7 +16,7 @@ Record record(const std::string& id, const std::string& key) {
 
 class KeyGateTest : public ::testing::Test {
  protected:
-  bool passes(const std::string& id, const std::string& key = "a") { return gate_.passes(record(id, key)); }
+  bool passes(const std::string& id, const std::string& key = "a") { return gate_.passes(record(id, key), false); }
   void give_back(const std::string& id, const std::string& key = "a") { gate_.given_back(record(id, key), now_); }
 
   KeyGate gate_;
@@ -56,6 +56,28 @@ TEST_F(KeyGateTest, GivenBackAgainAndAgainInTheSameOrder) {
   }
   EXPECT_TRUE(passes("1"));
   EXPECT_FALSE(passes("3"));
+}
+
+TEST_F(KeyGateTest, WhatIsConfirmedAfterAllHoldsNobody) {
+  give_back("1");
+  give_back("2");
+  gate_.confirmed(record("1", "a"));
+  EXPECT_FALSE(passes("3"));  // 2 has not come again
+  give_back("3");
+  EXPECT_TRUE(passes("2"));
+  EXPECT_TRUE(passes("3"));
+  give_back("4");
+  gate_.confirmed(record("4", "a"));
+  EXPECT_TRUE(passes("5"));
+  EXPECT_EQ(gate_.size(), 0u);
+}
+
+TEST_F(KeyGateTest, TheFirstOfAKeyShowsThatTheRelayHasHeardOfAll) {
+  give_back("1");
+  give_back("2");
+  EXPECT_TRUE(gate_.passes(record("3", "a"), true));
+  EXPECT_TRUE(passes("4"));
+  EXPECT_EQ(gate_.size(), 0u);
 }
 
 TEST_F(KeyGateTest, ForgetsKeysOfWhichNothingComes) {

@@ -47,7 +47,7 @@ void Pipeline::accept(const Publication& publication, Clock::time_point now) {
 
 std::optional<Outcome> Pipeline::refusal(const Publication& publication, Clock::time_point now) {
   const Record& record = *publication.record;
-  const bool passes = gate_.passes(record);
+  const bool passes = gate_.passes(record, publication.first_in_key);
   if (refusing_) return meanwhile_;
   if (down_ && (now < down_at_ + patience_.settle || !held_.empty())) return down_;
   if (!passes) return busy(Scope::destination, "behind_key", "an earlier message of its key was given back");
