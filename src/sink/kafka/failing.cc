@@ -32,9 +32,10 @@ void Pipeline::check(Producer& producer) {
   }
   if (shrink_) {
     const bool producing = produced_ > 0;
+    const std::size_t batch_bytes = batch_bytes_;
     lock.unlock();
     if (!producing) return replace_producer();
-    return give_up_client("smaller_batches", fmt::format("a topic takes batches of {} bytes only", batch_bytes_));
+    return give_up_client("smaller_batches", fmt::format("a topic takes batches of {} bytes only", batch_bytes));
   }
   const bool fatal = fatal_at_.has_value();
   lock.unlock();
@@ -108,7 +109,7 @@ void Pipeline::go_down(std::string reason, std::string detail) {
                               {"reason", outcome.reason},
                               {"error", outcome.detail},
                               {"unconfirmed", std::to_string(count)}});
-  Result<std::shared_ptr<Producer>> producer = Producer::create(settings_, batch_bytes_);
+  Result<std::shared_ptr<Producer>> producer = make_producer();
   std::lock_guard lock(mutex_);
   if (producer_) return;  // reopen() was faster
   if (!producer) {
@@ -150,6 +151,15 @@ std::size_t Pipeline::abandon(Outcome meanwhile, const Judge& judge) {
   return count;
 }
 
+Result<std::shared_ptr<Producer>> Pipeline::make_producer() {
+  std::size_t batch_bytes = 0;
+  {
+    std::lock_guard lock(mutex_);  // the lookup's thread may make it less
+    batch_bytes = batch_bytes_;
+  }
+  return Producer::create(settings_, batch_bytes);
+}
+
 // What was confirmed before the purge is delivered, not given back.
 void Pipeline::take_last_reports(Producer& producer) {
   producer.purge();
@@ -181,7 +191,7 @@ std::vector<RecordPtr> Pipeline::take_back(const Judge& judge, std::vector<Compl
 
 // Nothing is in the old producer. What waits for topics waits on.
 void Pipeline::replace_producer() {
-  Result<std::shared_ptr<Producer>> producer = Producer::create(settings_, batch_bytes_);
+  Result<std::shared_ptr<Producer>> producer = make_producer();
   if (!producer) return give_up_client("client_failed", producer.failure().what);
   lookup_->cancel();
   std::unique_lock lock(mutex_);

@@ -92,6 +92,7 @@ class Pipeline final : public Sink {
   std::size_t abandon(Outcome meanwhile, const Judge& judge);
   void take_last_reports(Producer& producer);
   std::vector<RecordPtr> take_back(const Judge& judge, std::vector<Completion>& given_back);
+  Result<std::shared_ptr<Producer>> make_producer();
   void replace_producer();
 
   const ClientSettings settings_;

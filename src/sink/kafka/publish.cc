@@ -145,7 +145,7 @@ void Pipeline::looked_up(const std::shared_ptr<Producer>& producer, TopicFacts f
     }
     refuse(*topic, std::move(outcome), now);
   } else if (facts.payload_max > 0 && facts.payload_max < producer->batch_bytes()) {
-    batch_bytes_ = facts.payload_max;
+    batch_bytes_ = std::min(batch_bytes_, facts.payload_max);
     shrink_ = true;  // the topic is asked for again by the next producer
   } else {
     topic->handle = std::move(facts.handle);
