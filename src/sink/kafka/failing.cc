@@ -148,6 +148,7 @@ std::size_t Pipeline::abandon(Outcome meanwhile, const Judge& judge) {
   outgoing_.insert(outgoing_.begin(), std::make_move_iterator(given_back.begin()),
                    std::make_move_iterator(given_back.end()));
   abandoning_ = false;
+  changed_.notify_all();  // reopen() may wait for it, and with nothing to report nothing else tells it
   return count;
 }
 
