@@ -1,5 +1,6 @@
 #include "source/poll/record_columns.h"
 
+#include "db/pg_lane.h"
 #include "model/lanes.h"
 
 namespace outbox {
@@ -39,8 +40,8 @@ std::string column_of(const TableShape& shape, const std::string& ours) {
 std::string lane_expression(const TableShape& shape) {
   auto column = column_of(shape, "lane");
   if (!column.empty()) return column;
-  return "('x' || left(md5(" + text_or_constant(shape, "aggregate_type") + " || ':' || " +
-         text_or_constant(shape, "aggregate_id") + "), 4))::bit(16)::int % " + std::to_string(kLanes);
+  return db::pg_lane(
+      text_or_constant(shape, "aggregate_type") + " || ':' || " + text_or_constant(shape, "aggregate_id"), kLanes);
 }
 
 std::string record_columns(const TableShape& shape) {

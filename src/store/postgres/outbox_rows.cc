@@ -1,5 +1,7 @@
 #include "store/postgres/outbox_rows.h"
 
+#include "db/pg_lane.h"
+#include "model/lanes.h"
 #include "store/postgres/operator_rows.h"
 
 namespace outbox {
@@ -119,7 +121,7 @@ Result<std::vector<DeliveryInfo>> stream_deliveries(PgSession& session, bool pas
   std::string sinks, order;
   if (by_position(session)) {
     const auto xid = columns.own("xid", ""), seq = columns.own("seq", "");
-    const auto lane = "('x' || left(md5(" + aggregate_type + " || ':' || " + aggregate_id + "), 4))::bit(16)::int % 64";
+    const auto lane = db::pg_lane(aggregate_type + " || ':' || " + aggregate_id, kLanes);
     const auto& position = session.names().position;
     sinks = position + " p on p.s1 is not null and " + lane + " between p.lane and p.lane_to";
     conditions.add((passed ? "" : "not ") + sql_passed(xid, seq, "p"));

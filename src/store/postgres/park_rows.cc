@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "db/pg_lane.h"
+#include "model/lanes.h"
 #include "store/postgres/session.h"
 
 namespace outbox {
@@ -85,10 +87,9 @@ Result<void> insert_parked(db::PgConnection& connection, const PgNames& names, c
       "   or exists (select from " +
       names.delivery + " d where d.sink = u.sink and d.key = u.key and " + sql_in_the_way("d") +
       ") as behind from unnest(" + array_parameters() + ") with ordinality as u (" + columns + ", n)) insert into " +
-      names.delivery + " (lane, " + columns +
-      ") select ('x' || left(md5(key), 4))::bit(16)::int % 64, message_id, sink, key, state, attempts, charged, "
-      "not_due,"
-      " holds_key, case when state = 'waiting' and (not_due or not behind) then next_attempt_at end, reason,"
+      names.delivery + " (lane, " + columns + ") select " + db::pg_lane("key", kLanes) +
+      ", message_id, sink, key, state, attempts, charged, not_due, holds_key, case when state = 'waiting' and (not_due "
+      "or not behind) then next_attempt_at end, reason,"
       " last_error, owner, seq, xid, aggregate_type, aggregate_id, type, body, body_is_json, headers, traceparent,"
       " aggregate_version, schema_version, created_at, not_before from p order by n"
       " on conflict (message_id, sink) do nothing";

@@ -1,5 +1,6 @@
 #include "store/postgres/session.h"
 
+#include "db/pg_lane.h"
 #include "model/lanes.h"
 
 #include <utility>
@@ -58,8 +59,7 @@ std::string PgSession::lane_expression(const std::string& t) const {
     const auto constant = table_.constants.find(ours);
     return constant == table_.constants.end() ? std::string("''") : db::pg_literal(constant->second);
   };
-  return "('x' || left(md5(" + part("aggregate_type") + " || ':' || " + part("aggregate_id") +
-         "), 4))::bit(16)::int % " + std::to_string(kLanes);
+  return db::pg_lane(part("aggregate_type") + " || ':' || " + part("aggregate_id"), kLanes);
 }
 
 std::string sql_micros(const std::string& expression) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/lanes.h"
+
 namespace outbox {
 
 namespace {
