@@ -45,11 +45,13 @@ enum class ListedState {
   pending,  // in the outbox table, and its sink's position (or the row's mark) has not passed it
   waiting,  // parked: another try, or its turn, is to come
   dead,
-  sent,  // in the outbox table, and passed
+  sent,  // in the outbox table, and passed; not what was discarded or replaced, or was there before its sink began
 };
 
 struct DeliveryInfo {
-  std::string state;  // pending, waiting, dead, sent, done, discarded
+  // pending, waiting, dead, sent, done, discarded; of one message also skipped (it was there before its sink began with
+  // `from: now`) and finished (it was sent again once, and its parked delivery is not kept any more).
+  std::string state;
   std::string message_id;
   std::string sink;
   std::string aggregate_type;
@@ -70,6 +72,12 @@ struct DeliveryInfo {
   Time changed_at{};
 
   std::optional<Time> passed_at;  // sent: when the row was marked, where rows are
+
+  // Of one message, from the audit.
+  std::string closed_by;      // discarded: the actor
+  std::string closed_reason;  // discarded: what the actor gave as the reason
+  std::string replaced_by;    // discarded: the id of the corrected message that took its place
+  std::string replaces;       // the id of the message whose place it took
 };
 
 struct AuditEntry {
@@ -86,8 +94,9 @@ struct AuditEntry {
 struct MessageLife {
   RecordPtr record;       // from the outbox table, else from a parked delivery with its body; null: neither
   bool in_table = false;  // the outbox table still has it
-  std::vector<DeliveryInfo> deliveries;  // one per sink that has passed it (sent), has not (pending) or parked it
-  std::vector<AuditEntry> audit;         // oldest first
+  // One per sink that has passed it, has not, has parked it, or had it discarded or sent again (as the audit says).
+  std::vector<DeliveryInfo> deliveries;
+  std::vector<AuditEntry> audit;  // oldest first
 };
 
 // Who does it, and why; stands in outbox_audit.
@@ -120,12 +129,21 @@ struct WalkStep {
 
 // What a sink has in our tables.
 struct SinkHoldings {
+  // Rows of the outbox table that its position has not passed, whether its routes named them or not.
+  std::int64_t unsent = 0;
+  bool unsent_is_capped = false;  // counting stopped at a bound; there may be more
   bool position = false;
   bool paused = false;
   std::int64_t waiting = 0;
   std::int64_t dead = 0;
   std::int64_t finished = 0;  // tombstones
 };
+
+// " (5 rows not passed)"; nothing where there are none.
+inline std::string not_passed(std::int64_t rows, bool capped) {
+  if (rows == 0) return {};
+  return " (" + std::to_string(rows) + (capped ? " or more rows" : rows == 1 ? " row" : " rows") + " not passed)";
+}
 
 class OperatorStore {
  public:
@@ -155,8 +173,9 @@ class OperatorStore {
   virtual Result<WalkStep> discard(DeadLetterWalk& walk, std::size_t max_rows, const Act& act) = 0;
 
   // A dead letter is sent with another payload. With a `new_id` a new delivery takes its place, with the header
-  // `replaces: OLD ID`, and the old one is discarded as replaced; with an empty one it keeps its id. False: the row is
-  // not dead (any more), or has been replayed `replays_max` times under its own id.
+  // `replaces: OLD ID`, and the old one is discarded as replaced, and the audit has a row for each of them; with an
+  // empty one it keeps its id. False: the row is not dead (any more), or has been replayed `replays_max` times under
+  // its own id.
   virtual Result<bool> replace(std::int64_t row, const std::string& new_id, const std::string& payload, int replays_max,
                                const Act& act) = 0;
 

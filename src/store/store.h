@@ -112,8 +112,8 @@ class Store {
 
   // Takes the feed's share over: raises the epoch, so that every settle of an older owner fails `fenced` from now on,
   // and returns where to start. Stores a position for a sink that has none. Detects a database restored elsewhere
-  // (system identifier) and re-bases. `fenced` while another relay, which the failure names, holds a valid lease on the
-  // share (store/leases.h), or where the share was cut otherwise meanwhile.
+  // (system identifier) and re-bases. Where the database keeps leases (store/leases.h), `fenced` unless `relay` has a
+  // valid one on the feed, while the share's owner, whom the failure names, has one, and where it was cut meanwhile.
   virtual Result<FeedState> take_over(const Feed& feed, const std::string& relay) = 0;
 
   // Writes the batch in one transaction, checked against the epoch: `fenced` if another relay has taken over, and then
@@ -148,10 +148,13 @@ class Store {
   // position, attempts and breaker.
   virtual Result<std::vector<SinkPause>> pauses() = 0;
   // Deletes at most `max_rows` sent rows older than `retain` behind every position, finished tombstones and dead
-  // letters older than `retain_dead`; returns how many rows went (0: nothing left to do). `dry_run` only counts.
+  // letters older than `retain_dead`; returns how many rows went (0: nothing left to do). `dry_run` only counts. Dead
+  // letters do not go in silence: for each sink that lost some, one line of the log and one row of outbox_audit
+  // (discarded, without a message) say how many.
   struct Retention {
     std::optional<Duration> sent;
     std::optional<Duration> dead;
+    std::string actor = {};  // who applies it: a relay's name, or user@host
   };
   virtual Result<std::int64_t> prune(const std::vector<Feed>& feeds, const Retention& retention, std::int64_t max_rows,
                                      bool dry_run) = 0;

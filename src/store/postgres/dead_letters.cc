@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "model/headers.h"
+#include "store/audit_trail.h"
 #include "store/postgres/operator_rows.h"
 #include "store/postgres/park_rows.h"
 
@@ -63,12 +64,12 @@ Result<std::vector<DeadRow>> next_rows(db::PgConnection& connection, const PgNam
 }
 
 Result<void> write_audit(db::PgConnection& connection, const PgNames& names, const std::string& action,
-                         const std::vector<DeadRow>& rows, const Act& act, const std::string& what = {}) {
+                         const std::vector<DeadRow>& rows, const Act& act) {
   std::vector<std::string> sinks, ids, details;
   for (const DeadRow& row : rows) {
     sinks.push_back(row.sink);
     ids.push_back(row.message_id);
-    details.push_back(storable(what + row.died_of));
+    details.push_back(storable(row.died_of));
   }
   auto written = connection.query(
       "insert into " + names.audit +
@@ -133,6 +134,21 @@ Result<WalkStep> step_on(PgSession& session, DeadLetterWalk& walk, std::optional
   if (auto committed = transaction->commit(); !committed) return committed.failure();
   walk = std::move(next);
   return done;
+}
+
+// Of a dead letter that is sent with another payload, under its own id or (`new_id`) under another.
+Result<void> write_audit_of_replacement(db::PgConnection& connection, const PgNames& names, DeadRow dead,
+                                        const std::string& new_id, const Act& act) {
+  const std::string old_id = dead.message_id, died = dead.died_of;
+  if (new_id.empty()) {
+    dead.died_of = "with another payload; " + died;
+    return write_audit(connection, names, "requeued", {dead}, act);
+  }
+  dead.died_of = audit_detail(kReplacedBy, new_id, died);
+  if (auto written = write_audit(connection, names, "replaced", {dead}, act); !written) return written;
+  dead.message_id = new_id;
+  dead.died_of = audit_detail(kInPlaceOf, old_id, died);
+  return write_audit(connection, names, "requeued", {dead}, act);
 }
 
 // The row with another id, body and headers, at the same place.
@@ -210,8 +226,7 @@ Result<bool> replace_dead(PgSession& session, std::int64_t row, const std::strin
       return changed.failure();
     }
   }
-  const auto written = new_id.empty() ? write_audit(connection, names, "requeued", dead, act, "with another payload; ")
-                                      : write_audit(connection, names, "replaced", dead, act, "by " + new_id + "; ");
+  const auto written = write_audit_of_replacement(connection, names, dead.front(), new_id, act);
   if (!written) return written.failure();
   if (auto committed = transaction->commit(); !committed) return committed.failure();
   return true;

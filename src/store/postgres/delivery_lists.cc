@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/audit_trail.h"
 #include "store/postgres/operator_rows.h"
 #include "store/postgres/outbox_rows.h"
 #include "store/postgres/park_rows.h"
@@ -112,6 +113,7 @@ Result<MessageLife> read_life(PgSession& session, const std::string& message_id,
     if (!kept) return kept.failure();
     life.record = *std::move(kept);
   }
+  add_what_people_did(message_id, life);
   return life;
 }
 

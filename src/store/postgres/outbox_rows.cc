@@ -3,6 +3,7 @@
 #include "db/pg_lane.h"
 #include "model/lanes.h"
 #include "store/postgres/operator_rows.h"
+#include "store/postgres/sink_start.h"
 
 namespace outbox {
 
@@ -80,6 +81,7 @@ Result<bool> may_be_an_id(db::PgConnection& connection, const PgSession& session
 DeliveryInfo stream_delivery(const db::PgRows& rows, int row, bool passed) {
   DeliveryInfo info;
   info.state = passed ? "sent" : "pending";
+  if (rows.flag(row, 7)) info.state = "skipped";
   info.message_id = rows.text(row, 0);
   info.sink = rows.text(row, 1);
   info.aggregate_type = rows.text(row, 2);
@@ -117,8 +119,12 @@ Result<std::vector<DeliveryInfo>> stream_deliveries(PgSession& session, bool pas
                       " d where d.sink = p.sink and d.message_id = " + id + "::text" +
                       (passed ? " and d.state <> 'done')" : ")");
   conditions.add("not " + parked);
+  if (passed) {
+    conditions.add("not exists (select from " + session.names().audit + " a where a.message_id = " + id +
+                   "::text and a.message_id <> '' and a.sink = p.sink and a.action in ('discarded', 'replaced'))");
+  }
 
-  std::string sinks, order;
+  std::string sinks, order, skipped = "false";
   if (by_position(session)) {
     const auto xid = columns.own("xid", ""), seq = columns.own("seq", "");
     const auto lane = db::pg_lane(aggregate_type + " || ':' || " + aggregate_id, kLanes);
@@ -129,6 +135,8 @@ Result<std::vector<DeliveryInfo>> stream_deliveries(PgSession& session, bool pas
       conditions.add(xid + " >= (select min(pg_snapshot_xmin(s1)::text::numeric)::text::xid8 from " + position +
                      " where s1 is not null)");
     }
+    if (passed) skipped = sql_skipped(session, xid, "p");
+    if (passed && message_id.empty()) conditions.add("not " + skipped);
     order = passed ? xid + " desc, " + seq + " desc" : xid + ", " + seq;
   } else {
     sinks = "(select distinct r.sink from " + of_routes.table + ") p on true";
@@ -137,9 +145,9 @@ Result<std::vector<DeliveryInfo>> stream_deliveries(PgSession& session, bool pas
   }
   const auto most = conditions.parameter(std::to_string(limit));
   auto rows = connection.query("select " + id + ", p.sink, " + aggregate_type + ", " + aggregate_id + ", " + type +
-                                   ", " + sql_micros(created) + ", " + sql_micros(published) + " from " +
-                                   session.names().outbox + " o join " + sinks + conditions.where() + " order by " +
-                                   order + ", p.sink limit " + most + "::bigint",
+                                   ", " + sql_micros(created) + ", " + sql_micros(published) + ", " + skipped +
+                                   " from " + session.names().outbox + " o join " + sinks + conditions.where() +
+                                   " order by " + order + ", p.sink limit " + most + "::bigint",
                                conditions.values());
   if (!rows) return rows.failure();
   std::vector<DeliveryInfo> found;

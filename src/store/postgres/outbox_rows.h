@@ -7,7 +7,8 @@
 namespace outbox {
 
 // Deliveries that have not left the stream: one row per message and sink that its routes name. `passed` chooses between
-// sent and pending ones. One message if `message_id` is not empty.
+// sent and pending ones; what people discarded or replaced is neither. One message if `message_id` is not empty, and
+// then also what its sink skipped, because it was there before.
 Result<std::vector<DeliveryInfo>> stream_deliveries(PgSession& session, bool passed, const DeliveryFilter& filter,
                                                     const std::string& message_id,
                                                     const std::vector<RouteFilter>& routes, std::size_t limit);

@@ -1,5 +1,9 @@
 // Retention. Rows of the outbox table go in chunks, by ranges of transaction ids below every position, from a lower
 // mark that moves along: a range below it is empty, so no chunk walks over what the last ones left behind.
+#include <map>
+
+#include "base/log.h"
+#include "store/audit_trail.h"
 #include "store/postgres/operations.h"
 #include "store/postgres/park_rows.h"
 
@@ -73,13 +77,27 @@ Result<std::int64_t> prune_marked(db::PgConnection& connection, const PgSession&
   return dry_run ? rows->integer(0, 0) : rows->affected();
 }
 
+// Of dead letters that went, by sink.
+using Gone = std::map<std::string, std::int64_t>;
+
+Result<void> write_audit(db::PgConnection& connection, const PgNames& names, const Gone& gone, Duration retain,
+                         const std::string& actor) {
+  for (const auto& [sink, count] : gone) {
+    auto written = connection.query(
+        "insert into " + names.audit + " (actor, action, sink, reason, detail) values ($1, 'discarded', $2, $3, $4)",
+        {storable(actor), sink, kRetained, retained_detail(count, retain)});
+    if (!written) return written.failure();
+  }
+  return {};
+}
+
 // Tombstones and old dead letters, once a re-read can no longer meet their message. Where rows are marked that is so at
 // once, but for a page that was read just before.
 Result<std::int64_t> prune_deliveries(db::PgConnection& connection, const PgNames& names,
-                                      std::optional<Duration> retain_dead, std::int64_t max_rows, bool dry_run) {
+                                      const Store::Retention& retention, std::int64_t max_rows, bool dry_run) {
   std::string finished = "d.state in ('done', 'discarded')";
-  if (retain_dead) {
-    finished = "(" + finished + " or d.state = 'dead' and d.changed_at < now() - " + seconds(*retain_dead) +
+  if (retention.dead) {
+    finished = "(" + finished + " or d.state = 'dead' and d.changed_at < now() - " + seconds(*retention.dead) +
                " * interval '1 second')";
   }
   const auto passed = "case when p.sink is null then d.changed_at < now() - interval '5 minutes' else " +
@@ -95,16 +113,23 @@ Result<std::int64_t> prune_deliveries(db::PgConnection& connection, const PgName
   auto transaction = db::PgTransaction::begin(connection);
   if (!transaction) return transaction.failure();
   auto rows = connection.run("delete from " + names.delivery + " where delivery_id = any(array(select d.delivery_id" +
-                             from + " limit " + std::to_string(max_rows) + ")) returning sink, key, holds_key");
+                             from + " limit " + std::to_string(max_rows) + ")) returning sink, key, holds_key, state");
   if (!rows) return rows.failure();
   std::vector<std::string> sinks, keys;
+  Gone dead;
   for (int i = 0; i < rows->size(); ++i) {
+    if (rows->text(i, 3) == "dead") ++dead[rows->text(i, 0)];
     if (!rows->flag(i, 2)) continue;
     sinks.push_back(rows->text(i, 0));
     keys.push_back(rows->text(i, 1));
   }
   if (auto promoted = promote_heads(connection, names, sinks, keys); !promoted) return promoted.failure();
+  const Duration retain = retention.dead.value_or(Duration(0));
+  if (auto written = write_audit(connection, names, dead, retain, retention.actor); !written) return written.failure();
   if (auto done = transaction->commit(); !done) return done.failure();
+  for (const auto& [sink, count] : dead) {
+    log::warn("dead letters deleted", {{"sink", sink}, {"what", retained_detail(count, retain)}, {"why", kRetained}});
+  }
   return rows->size();
 }
 
@@ -128,7 +153,7 @@ Result<std::int64_t> prune_rows(PgSession& session, const std::vector<Feed>& fee
     gone = *rows;
   }
   if (!dry_run && gone >= max_rows) return gone;
-  auto rows = prune_deliveries(connection, session.names(), retention.dead, max_rows - (dry_run ? 0 : gone), dry_run);
+  auto rows = prune_deliveries(connection, session.names(), retention, max_rows - (dry_run ? 0 : gone), dry_run);
   if (!rows) return rows;
   return gone + *rows;
 }

@@ -1,6 +1,7 @@
 // A dump carries the xid column along as data, while the new cluster's ids begin anew: the old ids are "in the future",
 // or worse, are given out again and mean somebody else. So every row gets an id that means here what it meant there:
 // settled rows one that every snapshot sees (3), the others the id of this transaction, in one window, by seq.
+#include "store/postgres/sink_start.h"
 #include "store/postgres/take_over.h"
 
 namespace outbox {
@@ -53,6 +54,7 @@ Result<void> rebase_on_this_cluster(db::PgConnection& connection, const PgSessio
        {transaction, floor}},
       {"delete from " + names.clock, {}},
       {"delete from " + names.meta + " where name = 'pruned_xid'", {}},
+      {sql_forget_starts(session), {}},
       {"insert into " + names.meta +
            " (name, value) select 'system_identifier', system_identifier::text from"
            " pg_control_system() on conflict (name) do update set value = excluded.value",

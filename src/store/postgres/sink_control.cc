@@ -1,6 +1,8 @@
 #include "store/postgres/sink_control.h"
 
 #include "store/postgres/operator_rows.h"
+#include "store/postgres/sink_start.h"
+#include "store/postgres/unsent.h"
 
 namespace outbox {
 
@@ -13,6 +15,12 @@ Result<void> write_audit(db::PgConnection& connection, const PgNames& names, con
       {storable(act.actor), action, sink, storable(act.reason), detail});
   if (!written) return written.failure();
   return {};
+}
+
+// None where rows are marked: no position says what the sink has passed.
+Result<Unsent> unsent_of(PgSession& session, const std::string& sink) {
+  if (session.table().sent != SentMode::keep) return Unsent{};
+  return count_unsent(session, Feed{sink, {sink}, true, false, {}});
 }
 
 // One statement about the pause of the sink, and its audit row if it changed anything.
@@ -56,13 +64,17 @@ Result<SinkHoldings> sink_holdings(PgSession& session, const std::string& sink) 
           names.delivery + " where sink = $1",
       {sink});
   if (!rows) return rows.failure();
-  return SinkHoldings{rows->flag(0, 0), rows->flag(0, 1), rows->integer(0, 2), rows->integer(0, 3),
-                      rows->integer(0, 4)};
+  const auto unsent = unsent_of(session, sink);
+  if (!unsent) return unsent.failure();
+  return SinkHoldings{unsent->rows,        unsent->capped,      rows->flag(0, 0),   rows->flag(0, 1),
+                      rows->integer(0, 2), rows->integer(0, 3), rows->integer(0, 4)};
 }
 
 Result<bool> forget_sink(PgSession& session, const std::string& sink, std::size_t max_rows, const Act& act) {
   auto opened = operator_connection(session);
   if (!opened) return opened.failure();
+  const auto unsent = unsent_of(session, sink);
+  if (!unsent) return unsent.failure();
   auto& connection = **opened;
   const auto& names = session.names();
   auto transaction = db::PgTransaction::begin(connection);
@@ -78,7 +90,8 @@ Result<bool> forget_sink(PgSession& session, const std::string& sink, std::size_
   if (all) {
     auto position = connection.query("delete from " + names.position + " where sink = $1", {sink});
     if (!position) return position.failure();
-    if (position->affected() > 0) detail += ", and its position";
+    if (position->affected() > 0) detail += ", and its position" + not_passed(unsent->rows, unsent->capped);
+    if (auto row = forget_start(connection, session, sink); !row) return row.failure();
     for (const auto& rest : {names.pause + " where sink", names.lease + " where feed"}) {
       auto row = connection.query("delete from " + rest + " = $1", {sink});
       if (!row) return row.failure();

@@ -1,6 +1,7 @@
 #include "store/postgres/take_over.h"
 
 #include "base/log.h"
+#include "store/postgres/sink_start.h"
 
 namespace outbox {
 
@@ -109,8 +110,13 @@ Result<FeedState> take_feed_over(PgSession& session, const Feed& feed, const std
     connection.set_answer_timeout(db::PgConnectOptions().answer_timeout);
     if (!checked) return checked.failure();
   }
+  const auto is_new = begins_now(connection, session, feed);
+  if (!is_new) return is_new.failure();
   auto state = raise_epoch(connection, session, feed, relay);
   if (!state) return state;
+  if (*is_new) {
+    if (auto noted = note_start(connection, session, feed, state->start.from); !noted) return noted.failure();
+  }
   if (auto done = transaction->commit(); !done) return done.failure();
   return state;
 }

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "db/sqlite_table.h"
 #include "model/headers.h"
+#include "store/audit_trail.h"
 #include "store/sqlite/parked.h"
 
 namespace outbox {
@@ -221,11 +222,19 @@ Result<bool> DeadLetterTable::replace(std::int64_t row, const std::string& new_i
     done = make_discarded(dead, "replaced", now);
   }
   if (!done) return done.failure();
-  const auto written = new_id.empty() ? write_audit(dead, "requeued", act, "with another payload; " + dead.died_of, now)
-                                      : write_audit(dead, "replaced", act, "by " + new_id + "; " + dead.died_of, now);
-  if (!written) return written.failure();
+  if (auto written = write_audit_of_replacement(dead, new_id, act, now); !written) return written.failure();
   if (auto committed = transaction->commit(); !committed) return committed.failure();
   return true;
+}
+
+Result<void> DeadLetterTable::write_audit_of_replacement(const Row& dead, const std::string& new_id, const Act& act,
+                                                         Time now) {
+  if (new_id.empty()) return write_audit(dead, "requeued", act, "with another payload; " + dead.died_of, now);
+  auto written = write_audit(dead, "replaced", act, audit_detail(kReplacedBy, new_id, dead.died_of), now);
+  if (!written) return written;
+  Row successor = dead;
+  successor.message_id = new_id;
+  return write_audit(successor, "requeued", act, audit_detail(kInPlaceOf, dead.message_id, dead.died_of), now);
 }
 
 Result<void> DeadLetterTable::write_audit(const Row& row, const std::string& action, const Act& act,

@@ -27,6 +27,8 @@ std::vector<std::int64_t> read_ahead_set(std::string_view text) {
   return ahead;
 }
 
+constexpr const char* kStart = "start:";
+
 }  // namespace
 
 Result<std::optional<Place>> Places::find(const std::string& sink) {
@@ -72,6 +74,29 @@ Result<bool> Places::owns(const std::string& sink, std::uint64_t epoch) {
                               {sink, static_cast<std::int64_t>(epoch)});
   if (!found) return found.failure();
   return found->has_value();
+}
+
+Result<void> Places::note_start(const std::string& sink, std::int64_t seq) {
+  auto noted = state_.run(
+      db::with_prefix("INSERT INTO outbox_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "
+                      "excluded.value",
+                      prefix_),
+      {kStart + sink, std::to_string(seq)});
+  if (!noted) return noted.failure();
+  return {};
+}
+
+Result<void> Places::forget_start(const std::string& sink) {
+  auto gone = state_.run(db::with_prefix("DELETE FROM outbox_meta WHERE name = ?", prefix_), {kStart + sink});
+  if (!gone) return gone.failure();
+  return {};
+}
+
+Result<std::int64_t> Places::start_of(const std::string& sink) {
+  auto seq = state_.integer(db::with_prefix("SELECT CAST(value AS INTEGER) FROM outbox_meta WHERE name = ?", prefix_),
+                            {kStart + sink});
+  if (!seq) return seq.failure();
+  return seq->value_or(0);
 }
 
 }  // namespace outbox

@@ -28,6 +28,12 @@ class Places {
                     const std::optional<std::string>& message_id, Time now);
   Result<bool> owns(const std::string& sink, std::uint64_t epoch);
 
+  // Where a sink that began with `from: now` began: what it passed over and never sent. Kept in outbox_meta until the
+  // sink is forgotten or the application's file was replaced; 0: nothing is known to be passed over.
+  Result<void> note_start(const std::string& sink, std::int64_t seq);
+  Result<void> forget_start(const std::string& sink);
+  Result<std::int64_t> start_of(const std::string& sink);
+
  private:
   db::Sqlite& state_;
   const std::string& prefix_;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <map>
 
+#include "base/log.h"
+#include "base/utf8.h"
 #include "db/sqlite_time.h"
+#include "store/audit_trail.h"
 #include "store/sqlite/history.h"
 #include "store/sqlite/operations.h"
 #include "store/sqlite/parked.h"
@@ -12,6 +15,8 @@
 
 namespace outbox {
 namespace {
+
+constexpr std::size_t kTextMax = 4096;
 
 // Where every position stands, and where every position stood before `time`. Nothing if a sink has none yet.
 struct Passed {
@@ -82,18 +87,20 @@ Result<std::int64_t> prune_sent(const SqliteFiles& files, const std::vector<Feed
 }
 
 Result<std::int64_t> prune_parked(const SqliteFiles& files, const std::vector<Feed>& feeds,
-                                  std::optional<Duration> retain, std::int64_t max_rows, bool dry_run, Time now) {
+                                  const Store::Retention& retention, std::int64_t max_rows, bool dry_run, Time now) {
   const auto sql = [&](std::string_view text) { return db::with_prefix(text, files.prefix); };
+  std::map<std::string, std::string> dead;  // by sink: what went
   auto transaction = db::SqliteTransaction::begin(files.state);
   if (!transaction) return transaction.failure();
   ParkedTable parked(files.state, files.prefix);
   std::int64_t gone = 0;
   for (const auto& feed : feeds) {
     for (const auto& sink : feed.sinks) {
-      if (retain) {
-        auto dropped = parked.drop_dead(sink, now - *retain, max_rows - gone);
+      if (retention.dead) {
+        auto dropped = parked.drop_dead(sink, now - *retention.dead, max_rows - gone);
         if (!dropped) return dropped.failure();
         gone += *dropped;
+        if (*dropped > 0) dead[sink] = retained_detail(*dropped, *retention.dead);
       }
       auto finished = files.state.run(
           sql("DELETE FROM outbox_delivery WHERE row IN (SELECT row FROM outbox_delivery WHERE sink = ?1 AND state = "
@@ -104,8 +111,17 @@ Result<std::int64_t> prune_parked(const SqliteFiles& files, const std::vector<Fe
     }
   }
   if (dry_run) return gone;  // and the transaction is rolled back
+  for (const auto& [sink, detail] : dead) {
+    auto written = files.state.run(
+        sql("INSERT INTO outbox_audit (at, actor, action, sink, reason, detail) VALUES (?, ?, 'discarded', ?, ?, ?)"),
+        {now, valid_utf8(retention.actor, kTextMax), sink, kRetained, detail});
+    if (!written) return written.failure();
+  }
   auto committed = transaction->commit();
   if (!committed) return committed.failure();
+  for (const auto& [sink, detail] : dead) {
+    log::warn("dead letters deleted", {{"sink", sink}, {"what", detail}, {"why", kRetained}});
+  }
   return gone;
 }
 

@@ -5,8 +5,10 @@
 #include "base/utf8.h"
 #include "config/database_url.h"
 #include "db/sqlite_table.h"
+#include "store/audit_trail.h"
 #include "store/sqlite/dead_letters.h"
 #include "store/sqlite/parked.h"
+#include "store/sqlite/places.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/stream_rows.h"
 
@@ -68,6 +70,7 @@ class SqliteOperator final : public OperatorStore {
   Result<void> write_audit(const std::string& action, const std::string& sink, const Act& act,
                            const std::string& detail);
   Result<std::vector<AuditEntry>> audit_of(const std::string& message_id);
+  Result<Behind> unsent_of(const std::string& sink);
 
   std::string file_;
   TableMapping mapping_;
@@ -156,6 +159,7 @@ Result<MessageLife> SqliteOperator::life(const std::string& message_id, const st
     if (!kept) return kept.failure();
     life.record = *std::move(kept);
   }
+  add_what_people_did(message_id, life);
   return life;
 }
 
@@ -194,6 +198,12 @@ Result<bool> SqliteOperator::resume(const std::string& sink, const Act& act) {
   return true;
 }
 
+Result<Behind> SqliteOperator::unsent_of(const std::string& sink) {
+  const auto place = Places(*state_, mapping_.prefix).find(sink);
+  if (!place) return place.failure();
+  return *place ? count_behind(files(), (*place)->position) : Result<Behind>(Behind{});
+}
+
 Result<SinkHoldings> SqliteOperator::holdings(const std::string& sink) {
   if (auto opened = open(); !opened) return opened.failure();
   auto rows = state_->query(
@@ -205,12 +215,16 @@ Result<SinkHoldings> SqliteOperator::holdings(const std::string& sink) {
   if (!rows) return rows.failure();
   auto row = rows->next();
   if (!row) return row.failure();
-  return SinkHoldings{rows->integer(0) != 0, rows->integer(1) != 0, rows->integer(2), rows->integer(3),
-                      rows->integer(4)};
+  const auto unsent = unsent_of(sink);
+  if (!unsent) return unsent.failure();
+  return SinkHoldings{unsent->rows,     unsent->capped,   rows->integer(0) != 0, rows->integer(1) != 0,
+                      rows->integer(2), rows->integer(3), rows->integer(4)};
 }
 
 Result<bool> SqliteOperator::forget(const std::string& sink, std::size_t max_rows, const Act& act) {
   if (auto opened = open(); !opened) return opened.failure();
+  const auto unsent = unsent_of(sink);
+  if (!unsent) return unsent.failure();
   auto transaction = SqliteTransaction::begin(*state_);
   if (!transaction) return transaction.failure();
   const auto most = static_cast<std::int64_t>(max_rows);
@@ -236,8 +250,12 @@ Result<bool> SqliteOperator::forget(const std::string& sink, std::size_t max_row
     for (const std::string table : {"outbox_position", "outbox_history", "outbox_pause"}) {
       auto rows = state_->run(sql("DELETE FROM " + table + " WHERE sink = ?"), {sink});
       if (!rows) return rows.failure();
-      if (table == "outbox_position" && *rows > 0) detail += ", and its position";
+      if (table == "outbox_position" && *rows > 0) {
+        detail += ", and its position" + not_passed(unsent->rows, unsent->capped);
+      }
     }
+    auto start = Places(*state_, mapping_.prefix).forget_start(sink);
+    if (!start) return start.failure();
   }
   if (auto written = write_audit("forgotten", sink, act, detail); !written) return written.failure();
   if (auto committed = transaction->commit(); !committed) return committed.failure();

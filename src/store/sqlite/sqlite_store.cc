@@ -36,7 +36,7 @@ Result<void> say_passed_over(Sqlite& application, const db::SqliteTable& table, 
   log::warn("a sink without a stored position begins now: the rows that are there are passed over",
             {{"sink", sink},
              {"passed_over", std::to_string(**rows)},
-             {"hint", "to have them sent, start it under a new name with from: beginning"}});
+             {"hint", "to have them sent, start it under a new name with from: beginning, and forget this one"}});
   return {};
 }
 
@@ -145,6 +145,7 @@ Result<FeedState> SqliteStore::take_over_now(const Feed& feed, const std::string
     auto last = db::last_seq(*application_, table_);
     if (!last) return last.failure();
     place.position.seq = *last;
+    if (auto noted = places.note_start(feed.name, *last); !noted) return noted.failure();
     if (auto said = say_passed_over(*application_, table_, feed.name); !said) return said.failure();
   }
   auto resumed = history.resume(*application_, table_, feed.name, place.position.seq, place.message_id);
@@ -155,6 +156,7 @@ Result<FeedState> SqliteStore::take_over_now(const Feed& feed, const std::string
                {"position", std::to_string(place.position.seq)},
                {"resumed_at", std::to_string(*resumed)}});
     place.position = Position{{}, {}, *resumed, {}};
+    if (auto forgotten = places.forget_start(feed.name); !forgotten) return forgotten.failure();
   }
   auto id = message_at(*application_, table_, place.position.seq);
   if (!id) return id.failure();
@@ -264,7 +266,7 @@ Result<std::int64_t> SqliteStore::prune_now(const std::vector<Feed>& feeds, cons
   if (auto opened = open_state(); !opened) return opened.failure();
   if (auto opened = open_application(); !opened) return opened.failure();
   const Time now = db::sqlite_now();
-  auto gone = prune_parked(files(), feeds, retention.dead, max_rows, dry_run, now);
+  auto gone = prune_parked(files(), feeds, retention, max_rows, dry_run, now);
   if (!gone || !retention.sent || *gone >= max_rows) return gone;
 
   auto writer = db::open_application(application_->file(), dry_run ? Sqlite::Mode::read : Sqlite::Mode::write, 1s);

@@ -243,6 +243,24 @@ TEST_F(SqliteStore, ATombstoneStaysUntilThePositionHasPassedItsMessage) {
   EXPECT_TRUE(store_->page_facts("sink", {}, {"a"})->known_messages.empty());
 }
 
+TEST_F(SqliteStore, DeadLettersThatRetentionTakesAreCountedInTheAudit) {
+  const auto state = take_over();
+  SettleBatch batch;
+  batch.parks = {park("a", "1", 1), park("b", "2", 2)};
+  for (Park& each : batch.parks) each.state = DeliveryState::dead;
+  settle(state, batch);
+  settle(state, 2);
+  const Store::Retention retention{{}, Duration(0), "relay-1"};
+  EXPECT_EQ(*store_->prune({kFeed}, retention, 100, true), 2);
+  auto file = open_sqlite_state(file_, "");
+  EXPECT_EQ(*file->integer("SELECT count(*) FROM outbox_audit"), 0);
+  EXPECT_EQ(*store_->prune({kFeed}, retention, 100, false), 2);
+  EXPECT_EQ(*store_->prune({kFeed}, retention, 100, false), 0);
+  EXPECT_EQ(*file->text("SELECT group_concat(actor || '|' || action || '|' || sink || '|' || message_id || '|' || "
+                        "reason || '|' || detail) FROM outbox_audit"),
+            "relay-1|discarded|sink||dead_letters.retain|2 dead letters older than 0us");
+}
+
 TEST_F(SqliteStore, RetentionDeletesOldRowsBehindEveryPosition) {
   for (const char* id : {"a", "b", "c"}) insert(id);
   insert("d", "2999-01-01T00:00:00Z");

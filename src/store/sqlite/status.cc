@@ -80,24 +80,12 @@ Result<void> count_unsent(const SqliteFiles& files, const std::vector<Feed>& fee
     if (!slowest || position.seq < slowest->seq) slowest = position;
   }
   if (!slowest) return {};
-  std::vector<std::int64_t> ahead = feeds.size() == 1 ? slowest->ahead : std::vector<std::int64_t>{};
-
-  auto rows = files.application.query(fmt::format("SELECT {0}, {1} FROM {2} WHERE {0} > ? ORDER BY {0} LIMIT ?",
-                                                  files.table.seq, files.table.column("created_at"), files.table.name),
-                                      {slowest->seq, kCountedRows + 1});
-  if (!rows) return rows.failure();
-  while (true) {
-    auto row = rows->next();
-    if (!row) return row.failure();
-    if (!*row) break;
-    if (std::find(ahead.begin(), ahead.end(), rows->integer(0)) != ahead.end()) continue;
-    if (status.unsent == kCountedRows) {
-      status.unsent_is_capped = true;
-      break;
-    }
-    ++status.unsent;
-    if (!status.oldest_unsent) status.oldest_unsent = db::read_sqlite_time(*rows, 1);
-  }
+  if (feeds.size() != 1) slowest->ahead.clear();
+  auto behind = count_behind(files, *slowest);
+  if (!behind) return behind.failure();
+  status.unsent = behind->rows;
+  status.unsent_is_capped = behind->capped;
+  status.oldest_unsent = behind->oldest;
   return {};
 }
 
@@ -115,6 +103,27 @@ Result<void> read_shares(const SqliteFiles& files, StoreStatus& status) {
 }
 
 }  // namespace
+
+Result<Behind> count_behind(const SqliteFiles& files, const Position& position) {
+  Behind behind;
+  auto rows = files.application.query(fmt::format("SELECT {0}, {1} FROM {2} WHERE {0} > ? ORDER BY {0} LIMIT ?",
+                                                  files.table.seq, files.table.column("created_at"), files.table.name),
+                                      {position.seq, kCountedRows + 1});
+  if (!rows) return rows.failure();
+  const auto& ahead = position.ahead;
+  while (true) {
+    auto row = rows->next();
+    if (!row) return row.failure();
+    if (!*row) return behind;
+    if (std::find(ahead.begin(), ahead.end(), rows->integer(0)) != ahead.end()) continue;
+    if (behind.rows == kCountedRows) {
+      behind.capped = true;
+      return behind;
+    }
+    ++behind.rows;
+    if (!behind.oldest) behind.oldest = db::read_sqlite_time(*rows, 1);
+  }
+}
 
 Result<void> write_heartbeat(db::Sqlite& state, const std::string& prefix, const Heartbeat& beat, Time now) {
   // A relay that was stopped and beats again has started anew.

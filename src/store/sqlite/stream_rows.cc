@@ -12,19 +12,26 @@
 namespace outbox {
 namespace {
 
-using Positions = std::map<std::string, Position>;
+// A sink's position, and where it began (Places::start_of).
+struct Stand {
+  Position position;
+  std::int64_t start = 0;
+};
+using Stands = std::map<std::string, Stand>;
 
-Result<Positions> positions_of(const SqliteFiles& files, const std::string& only,
-                               const std::vector<RouteFilter>& routes) {
-  Positions positions;
+Result<Stands> stands_of(const SqliteFiles& files, const std::string& only, const std::vector<RouteFilter>& routes) {
+  Stands stands;
   Places places(files.state, files.prefix);
   for (const RouteFilter& route : routes) {
-    if ((!only.empty() && route.sink != only) || positions.contains(route.sink)) continue;
+    if ((!only.empty() && route.sink != only) || stands.contains(route.sink)) continue;
     auto place = places.find(route.sink);
     if (!place) return place.failure();
-    if (*place) positions.emplace(route.sink, (*place)->position);
+    if (!*place) continue;
+    auto start = places.start_of(route.sink);
+    if (!start) return start.failure();
+    stands.emplace(route.sink, Stand{(*place)->position, *start});
   }
-  return positions;
+  return stands;
 }
 
 bool goes_to(const std::string& sink, const DeliveryInfo& message, const std::vector<RouteFilter>& routes) {
@@ -49,6 +56,16 @@ Result<bool> is_parked(const SqliteFiles& files, const DeliveryInfo& message, co
   return *found && !(passed && **found == "sent");
 }
 
+Result<bool> was_closed_by_people(const SqliteFiles& files, const DeliveryInfo& message, const std::string& sink) {
+  auto found = files.state.integer(
+      db::with_prefix("SELECT 1 FROM outbox_audit WHERE message_id = ? AND message_id <> '' AND sink = ? AND action IN "
+                      "('discarded', 'replaced') LIMIT 1",
+                      files.prefix),
+      {message.message_id, sink});
+  if (!found) return found.failure();
+  return found->has_value();
+}
+
 bool fits(const DeliveryInfo& message, const DeliveryFilter& filter) {
   return (filter.type.empty() || message.type == filter.type) &&
          (filter.key.empty() || make_key(message.aggregate_type, message.aggregate_id) == filter.key) &&
@@ -61,11 +78,11 @@ Result<std::vector<DeliveryInfo>> stream_deliveries(const SqliteFiles& files, bo
                                                     const std::string& message_id,
                                                     const std::vector<RouteFilter>& routes, std::size_t limit) {
   std::vector<DeliveryInfo> found;
-  auto positions = positions_of(files, filter.sink, routes);
-  if (!positions) return positions.failure();
+  auto stands = stands_of(files, filter.sink, routes);
+  if (!stands) return stands.failure();
   std::int64_t after = passed ? 0 : std::numeric_limits<std::int64_t>::max();
   if (!passed) {
-    for (const auto& [sink, position] : *positions) after = std::min(after, position.seq);
+    for (const auto& [sink, stand] : *stands) after = std::min(after, stand.position.seq);
   }
   const auto& table = files.table;
   auto rows = files.application.query(
@@ -80,19 +97,24 @@ Result<std::vector<DeliveryInfo>> stream_deliveries(const SqliteFiles& files, bo
     if (!row) return row.failure();
     if (!*row) break;
     DeliveryInfo info;
-    info.state = passed ? "sent" : "pending";
+    info.state = "pending";
     info.message_id = rows->text(1);
     info.aggregate_type = rows->text(2);
     info.aggregate_id = rows->text(3);
     info.type = rows->text(4);
     info.created_at = db::read_sqlite_time(*rows, 5).value_or(Time{});
     if (!fits(info, filter)) continue;
-    for (const auto& [sink, position] : *positions) {
-      if (has_passed(position, rows->integer(0)) != passed || !goes_to(sink, info, routes)) continue;
-      auto parked = is_parked(files, info, sink, passed);
-      if (!parked) return parked.failure();
-      if (*parked || found.size() == limit) continue;
+    for (const auto& [sink, stand] : *stands) {
+      const auto seq = rows->integer(0);
+      if (has_passed(stand.position, seq) != passed || !goes_to(sink, info, routes)) continue;
+      const bool skipped = passed && seq <= stand.start;
+      if (skipped && message_id.empty()) continue;
+      auto elsewhere = is_parked(files, info, sink, passed);
+      if (elsewhere && !*elsewhere && passed) elsewhere = was_closed_by_people(files, info, sink);
+      if (!elsewhere) return elsewhere.failure();
+      if (*elsewhere || found.size() == limit) continue;
       info.sink = sink;
+      if (passed) info.state = skipped ? "skipped" : "sent";
       found.push_back(info);
     }
   }

@@ -10,7 +10,8 @@
 namespace outbox {
 
 // Deliveries that have not left the stream: one per message and sink that the routes name and that has a position.
-// `passed`: sent ones, newest first; else pending ones, oldest first. One message if `message_id` is not empty.
+// `passed`: sent ones, newest first, without those that people discarded or replaced; else pending ones, oldest first.
+// One message if `message_id` is not empty, and then also what its sink skipped, because it was there before.
 Result<std::vector<DeliveryInfo>> stream_deliveries(const SqliteFiles& files, bool passed, const DeliveryFilter& filter,
                                                     const std::string& message_id,
                                                     const std::vector<RouteFilter>& routes, std::size_t limit);
