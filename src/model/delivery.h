@@ -14,14 +14,14 @@
 
 namespace outbox {
 
-// The life of a delivery. `claimed`, `in_flight` and `settled` are states of the relay's memory; `waiting`, `dead`
-// and `done` are stored in outbox_delivery.
+// The life of a delivery. `claimed` and `in_flight` are states of the relay's memory; `waiting` and `dead` are stored
+// in outbox_delivery, and so is `settled` for what was parked: its row stays for a while, as `done` or `discarded`.
 enum class DeliveryState {
   claimed,    // read, not handed to the sink yet
   in_flight,  // handed to the sink, no outcome yet
   waiting,    // parked: another try, or a turn behind an earlier message of its key, is due
   dead,       // parked for good, until somebody requeues or discards it
-  settled,    // delivered, or parked durably, and counted in the position
+  settled,    // delivered, or discarded
 };
 
 // The one state table (docs/ARCHITECTURE.md draws it). Everything not listed is a broken invariant.
@@ -34,14 +34,14 @@ inline constexpr std::array kTransitions{
     Transition{DeliveryState::claimed, DeliveryState::in_flight, "published"},
     Transition{DeliveryState::claimed, DeliveryState::waiting,
                "not due yet, its key waits, or its destination is closed"},
-    Transition{DeliveryState::claimed, DeliveryState::dead, "no route, or unreadable"},
+    Transition{DeliveryState::claimed, DeliveryState::dead, "no route, no address, or too large"},
     Transition{DeliveryState::claimed, DeliveryState::settled, "routed to no sink"},
     Transition{DeliveryState::in_flight, DeliveryState::settled, "confirmed"},
     Transition{DeliveryState::in_flight, DeliveryState::claimed, "uncharged: destination, sink or client failed"},
     Transition{DeliveryState::in_flight, DeliveryState::waiting, "charged: the message failed, attempts are left"},
     Transition{DeliveryState::in_flight, DeliveryState::dead, "rejected, or attempts used up"},
     Transition{DeliveryState::waiting, DeliveryState::claimed, "due, and first of its key"},
-    Transition{DeliveryState::waiting, DeliveryState::dead, "discarded by hand"},
+    Transition{DeliveryState::waiting, DeliveryState::dead, "due, and no route leads to its sink any more"},
     Transition{DeliveryState::dead, DeliveryState::waiting, "requeued by hand"},
     Transition{DeliveryState::dead, DeliveryState::settled, "discarded by hand"},
 };
@@ -94,6 +94,8 @@ struct ParkedUpdate {
   bool holds_key = false;
   std::string reason;
   std::string error;
+  int replays =
+      0;  // Parked::replays, as it was tried: once somebody has requeued it this update has no effect any more
 };
 
 // All that one settle writes, in one transaction. Writing it twice has the effect of writing it once.

@@ -20,8 +20,8 @@ constexpr Duration kLongest{kSecondsHeld * 1s};
 RetryBudget::RetryBudget(RetryBudgetPolicy policy)
     : policy_{std::max(policy.percent, 0), std::max(policy.per_second, 1)}, units_(policy_.per_second * kToken) {}
 
-std::int64_t RetryBudget::tokens(Time now) {
-  if (filled_at_ != kNever && now > filled_at_) {
+std::int64_t RetryBudget::tokens(SteadyTime now) {
+  if (filled_at_ != kNeverSteady && now > filled_at_) {
     const std::int64_t passed = std::min(now - filled_at_, kLongest).count();
     units_ =
         std::min(units_ + passed * kPerMicrosecond * policy_.per_second, kSecondsHeld * policy_.per_second * kToken);
@@ -30,8 +30,8 @@ std::int64_t RetryBudget::tokens(Time now) {
   return broken(Variant::budget_ignored) ? kSecondsHeld * policy_.per_second : units_ / kToken;
 }
 
-Time RetryBudget::next_at() const {
-  if (units_ >= kToken || filled_at_ == kNever) return filled_at_;
+SteadyTime RetryBudget::next_at() const {
+  if (units_ >= kToken || filled_at_ == kNeverSteady) return filled_at_;
   const std::int64_t rate = kPerMicrosecond * policy_.per_second;
   return filled_at_ + Duration((kToken - units_ + rate - 1) / rate);
 }

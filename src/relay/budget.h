@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "base/time.h"
+#include "relay/clock.h"
 
 namespace outbox {
 
@@ -21,16 +21,16 @@ class RetryBudget {
   explicit RetryBudget(RetryBudgetPolicy policy);
 
   // Retries that may go out now.
-  std::int64_t tokens(Time now);
+  std::int64_t tokens(SteadyTime now);
   // When there is a token next, if nothing is tried for the first time until then. As of the last tokens().
-  Time next_at() const;
+  SteadyTime next_at() const;
   void first_try();
   void take();
 
  private:
   RetryBudgetPolicy policy_;
   std::int64_t units_;
-  Time filled_at_ = kNever;  // kNever: not asked yet
+  SteadyTime filled_at_ = kNeverSteady;  // kNeverSteady: not asked yet
 };
 
 }  // namespace outbox

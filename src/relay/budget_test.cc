@@ -5,9 +5,9 @@
 namespace outbox {
 namespace {
 
-const Time kStart{1h};
+const SteadyTime kStart{1h};
 
-int taken_at_once(RetryBudget& budget, Time now) {
+int taken_at_once(RetryBudget& budget, SteadyTime now) {
   int taken = 0;
   for (; budget.tokens(now) > 0; ++taken) budget.take();
   return taken;

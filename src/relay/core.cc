@@ -27,15 +27,20 @@ Core::State::State(CoreOptions options, std::shared_ptr<const Router> router, st
   progress_.keep_settled(!options_.feed.positions);
 }
 
-void Core::State::started(const FeedState& state, Time now) {
-  now_ = now;
+void Core::State::look_at(const Now& now) {
+  now_ = std::max(now_, now.steady);
+  database_now_ = broken(Variant::clock_not_set_back) ? std::max(database_now_, now.database) : now.database;
+}
+
+void Core::State::started(const FeedState& state, const Now& now) {
+  look_at(now);
   if (lapsed_) return;  // meanwhile: it is taken over again with the next lease
   if (!(broken(Variant::restart_keeps_memory) && restart_outstanding_)) {
     progress_.restart(state.start);
     for (auto& side : sides_) {
       side->out.restart();
       side->concerns_stream = true;
-      side->due_at = now;
+      side->due_at = now_;
       side->due_answered = false;
     }
     pending_ = {};
@@ -58,15 +63,15 @@ void Core::State::started(const FeedState& state, Time now) {
   fetch_outstanding_ = false;
   poked_ = false;
   drained_source_ = false;
-  poll_at_ = now;
+  poll_at_ = now_;
   poll_pause_ = options_.poll_busy;
   restart_outstanding_ = false;
   running_ = true;
   decide();
 }
 
-void Core::State::fetched(Result<Page> page, Time now) {
-  now_ = std::max(now_, now);
+void Core::State::fetched(Result<Page> page, const Now& now) {
+  look_at(now);
   fetch_outstanding_ = false;
   if (!running_) return;
   if (!page) {
@@ -95,8 +100,8 @@ void Core::State::fetched(Result<Page> page, Time now) {
   decide();
 }
 
-void Core::State::facts(Result<PageFacts> facts, Time now) {
-  now_ = std::max(now_, now);
+void Core::State::facts(Result<PageFacts> facts, const Now& now) {
+  look_at(now);
   if (!running_) return;
   asked_ = Asked::nothing;
   if (facts) {
@@ -114,8 +119,8 @@ void Core::State::store_failed(const Failure& failure) {
   if (failure.kind == FailureKind::unavailable && options_.feed.positions) want_restart();
 }
 
-void Core::State::due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, Time now) {
-  now_ = std::max(now_, now);
+void Core::State::due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, const Now& now) {
+  look_at(now);
   if (!running_) return;
   asked_ = Asked::nothing;
   Side& side = *sides_[due_side_];
@@ -133,14 +138,15 @@ void Core::State::due(Result<std::vector<ParkedRun>> runs, const Result<Store::P
   side.concerns_stream = parking->counts.concerns_stream || side.parked_since_due;
   side.parked_since_due = false;
   side.due_answered = true;
-  side.due_at = std::min(now_ + (drained_source_ ? kDuePace : kDueIdle), std::max(parking->next_due, now_ + kDuePace));
+  side.due_at =
+      std::min(now_ + (drained_source_ ? kDuePace : kDueIdle), std::max(steady(parking->next_due), now_ + kDuePace));
   if (side.counted_only) side.due_at = now_ + kDueHeld;
   for (ParkedRun& run : *runs) load_run(side, std::move(run));
   decide();
 }
 
-void Core::State::settled(const Result<void>& result, Time now) {
-  now_ = std::max(now_, now);
+void Core::State::settled(const Result<void>& result, const Now& now) {
+  look_at(now);
   if (!running_) return;
   asked_ = Asked::nothing;
   if (result) {
@@ -161,7 +167,7 @@ void Core::State::settled(const Result<void>& result, Time now) {
     for (const Park& park : sent_.parks) {
       Side* side = side_of(park.sink);
       side->parked_since_due = true;  // what was asked before this was written does not count it
-      if (park.state == DeliveryState::waiting) side->due_at = std::min(side->due_at, park.next_attempt);
+      if (park.state == DeliveryState::waiting) side->due_at = std::min(side->due_at, steady(park.next_attempt));
     }
     sent_ = {};
     sent_keys_.clear();
@@ -176,8 +182,8 @@ void Core::State::settled(const Result<void>& result, Time now) {
   decide();
 }
 
-void Core::State::completed(std::size_t sink, const std::vector<Completion>& completions, Time now) {
-  now_ = std::max(now_, now);
+void Core::State::completed(std::size_t sink, const std::vector<Completion>& completions, const Now& now) {
+  look_at(now);
   Side& side = *sides_[sink];
   for (const Completion& each : completions) {
     if (each.outcome.verdict == Verdict::client_dead) side.out.client_down = true;
@@ -185,7 +191,7 @@ void Core::State::completed(std::size_t sink, const std::vector<Completion>& com
     if (delivery != nullptr) outcome(side, *delivery, each.outcome);
   }
   // What has not come back yet comes back at the latest while the client is reopened.
-  if (side.out.client_down && side.reopen_at == kNever && !side.reopen_outstanding) {
+  if (side.out.client_down && side.reopen_at == kNeverSteady && !side.reopen_outstanding) {
     ++side.deaths;
     side.reopen_at = side.deaths == 1
                          ? now_
@@ -194,8 +200,8 @@ void Core::State::completed(std::size_t sink, const std::vector<Completion>& com
   decide();
 }
 
-void Core::State::reopened(std::size_t sink, const Result<void>& result, Time now) {
-  now_ = std::max(now_, now);
+void Core::State::reopened(std::size_t sink, const Result<void>& result, const Now& now) {
+  look_at(now);
   Side& side = *sides_[sink];
   side.reopen_outstanding = false;
   if (result) {
@@ -207,13 +213,13 @@ void Core::State::reopened(std::size_t sink, const Result<void>& result, Time no
   decide();
 }
 
-void Core::State::tick(Time now) {
-  now_ = std::max(now_, now);
+void Core::State::tick(const Now& now) {
+  look_at(now);
   decide();
 }
 
-void Core::State::lapsed(Time now) {
-  now_ = std::max(now_, now);
+void Core::State::lapsed(const Now& now) {
+  look_at(now);
   if (lapsed_ || broken(Variant::lapse_ignored)) return;
   lapsed_ = true;
   for (auto& side : sides_) {
@@ -229,31 +235,32 @@ void Core::State::lapsed(Time now) {
   decide();
 }
 
-void Core::State::leased(Time now) {
-  now_ = std::max(now_, now);
+void Core::State::leased(const Now& now) {
+  look_at(now);
   if (!std::exchange(lapsed_, false)) return;
   commands_.restart = restart_outstanding_;
   decide();
 }
 
-void Core::State::pause(std::size_t sink, bool paused, Time now) {
+void Core::State::pause(std::size_t sink, bool paused, const Now& now) {
   sides_[sink]->paused = paused;
   tick(now);
 }
 
-void Core::State::poke(Time now) {
+void Core::State::poke(const Now& now) {
+  look_at(now);
   poked_ = fetch_outstanding_;
   poll_pause_ = options_.poll_busy;
-  if (fetch_failures_ == 0) poll_at_ = std::max(now_, now);
-  tick(now);
+  if (fetch_failures_ == 0) poll_at_ = now_;
+  decide();
 }
 
-void Core::State::stop(Time now) {
+void Core::State::stop(const Now& now) {
   stopping_ = true;
   tick(now);
 }
 
-void Core::State::drain(Time now) {
+void Core::State::drain(const Now& now) {
   draining_ = true;
   tick(now);
 }
@@ -312,25 +319,27 @@ Core::Core(CoreOptions options, std::shared_ptr<const Router> router, std::uint6
     : state_(std::make_unique<State>(std::move(options), std::move(router), seed)) {}
 Core::~Core() = default;
 
-void Core::started(const FeedState& state, Time now) { state_->started(state, now); }
-void Core::fetched(Result<Page> page, Time now) { state_->fetched(std::move(page), now); }
-void Core::facts(Result<PageFacts> facts, Time now) { state_->facts(std::move(facts), now); }
-void Core::due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, Time now) {
+void Core::started(const FeedState& state, const Now& now) { state_->started(state, now); }
+void Core::fetched(Result<Page> page, const Now& now) { state_->fetched(std::move(page), now); }
+void Core::facts(Result<PageFacts> facts, const Now& now) { state_->facts(std::move(facts), now); }
+void Core::due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, const Now& now) {
   state_->due(std::move(runs), parking, now);
 }
-void Core::settled(const Result<void>& result, Time now) { state_->settled(result, now); }
-void Core::completed(std::size_t sink, const std::vector<Completion>& completions, Time now) {
+void Core::settled(const Result<void>& result, const Now& now) { state_->settled(result, now); }
+void Core::completed(std::size_t sink, const std::vector<Completion>& completions, const Now& now) {
   state_->completed(sink, completions, now);
 }
-void Core::reopened(std::size_t sink, const Result<void>& result, Time now) { state_->reopened(sink, result, now); }
+void Core::reopened(std::size_t sink, const Result<void>& result, const Now& now) {
+  state_->reopened(sink, result, now);
+}
 
-void Core::tick(Time now) { state_->tick(now); }
-void Core::lapsed(Time now) { state_->lapsed(now); }
-void Core::leased(Time now) { state_->leased(now); }
-void Core::pause(std::size_t sink, bool paused, Time now) { state_->pause(sink, paused, now); }
-void Core::poke(Time now) { state_->poke(now); }
-void Core::stop(Time now) { state_->stop(now); }
-void Core::drain(Time now) { state_->drain(now); }
+void Core::tick(const Now& now) { state_->tick(now); }
+void Core::lapsed(const Now& now) { state_->lapsed(now); }
+void Core::leased(const Now& now) { state_->leased(now); }
+void Core::pause(std::size_t sink, bool paused, const Now& now) { state_->pause(sink, paused, now); }
+void Core::poke(const Now& now) { state_->poke(now); }
+void Core::stop(const Now& now) { state_->stop(now); }
+void Core::drain(const Now& now) { state_->drain(now); }
 Commands Core::take() { return state_->take(); }
 bool Core::fenced() const { return state_->fenced(); }
 std::vector<SinkView> Core::view() const { return state_->view(); }

@@ -2,9 +2,9 @@
 // socket, clock or SQL here, so the simulator (tests/simulation) drives this very code through crashes, lost
 // confirmations and late commits, and a failing seed replays exactly.
 //
-// The runner (relay/runner.h) carries the commands out and reports what came of them. Each kind of command that talks
-// to the database is outstanding at most once: a second fetch, settle, page_facts or due is asked for only after the
-// first one was answered. Commands are taken with take() after every event.
+// The runner (relay/runner.h) carries the commands out and reports what came of them. At most one question to the store
+// (settle, facts or due) is outstanding at a time, and one fetch beside it; the next is asked for only after the answer
+// (docs/adr/0003). Commands are taken with take() after every event, which says what time it is (relay/clock.h).
 //
 // A record's way: fetched → (routed) → queued behind its key → published → outcome → settled or parked → settle. The
 // position moves over the settled prefix; the states and what may follow what stand in model/delivery.h.
@@ -22,6 +22,7 @@
 #include "model/delivery.h"
 #include "model/outcome.h"
 #include "relay/budget.h"
+#include "relay/clock.h"
 #include "relay/policy.h"
 #include "sink/sink.h"
 #include "source/source.h"
@@ -91,13 +92,13 @@ struct Commands {
   std::optional<Fetch> fetch;
   std::optional<SettleBatch> settle;
   std::optional<Facts> facts;
-  std::optional<Due> due;            // answered by Store::due, then Store::parking
-  std::vector<std::size_t> reopen;   // sinks whose client is dead
-  bool restart = false;              // Store::take_over, Source::open, then started()
-  std::vector<Confirmed> confirmed;  // for metrics
-  std::vector<Died> died;            // dead letters that are stored now, for metrics and the log
-  bool finished = false;             // after stop(), drain() or fencing: nothing is left to do
-  Time wake_at = kNever;             // call tick() then at the latest
+  std::optional<Due> due;             // answered by Store::due, then Store::parking
+  std::vector<std::size_t> reopen;    // sinks whose client is dead
+  bool restart = false;               // Store::take_over, Source::open, then started()
+  std::vector<Confirmed> confirmed;   // for metrics
+  std::vector<Died> died;             // dead letters that are stored now, for metrics and the log
+  bool finished = false;              // after stop(), drain() or fencing: nothing is left to do
+  SteadyTime wake_at = kNeverSteady;  // call tick() then at the latest
 };
 
 // What the console, metrics and health read.
@@ -126,29 +127,29 @@ class Core {
   Core& operator=(const Core&) = delete;
 
   // First event of a life, and again after a take-over that followed an error: everything in memory starts over.
-  void started(const FeedState& state, Time now);
+  void started(const FeedState& state, const Now& now);
 
-  void fetched(Result<Page> page, Time now);
-  void facts(Result<PageFacts> facts, Time now);
-  void due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, Time now);
-  void settled(const Result<void>& result, Time now);
-  void completed(std::size_t sink, const std::vector<Completion>& completions, Time now);
-  void reopened(std::size_t sink, const Result<void>& result, Time now);
-  void tick(Time now);
+  void fetched(Result<Page> page, const Now& now);
+  void facts(Result<PageFacts> facts, const Now& now);
+  void due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, const Now& now);
+  void settled(const Result<void>& result, const Now& now);
+  void completed(std::size_t sink, const std::vector<Completion>& completions, const Now& now);
+  void reopened(std::size_t sink, const Result<void>& result, const Now& now);
+  void tick(const Now& now);
   // The lease on the share has run out: nothing more is handed to a sink, and what the clients hold is taken back from
   // them (reopen). With leased() the feed is taken over anew, if it is still to be had.
-  void lapsed(Time now);
-  void leased(Time now);
+  void lapsed(const Now& now);
+  void leased(const Now& now);
   // Publishes nothing to the sink until it is resumed; its position, attempts and breakers stand.
-  void pause(std::size_t sink, bool paused, Time now);
+  void pause(std::size_t sink, bool paused, const Now& now);
 
   // The table may hold something new: it is read at once, and again if it is being read now.
-  void poke(Time now);
+  void poke(const Now& now);
   // Publishes nothing more; waits for the outcomes of what is in flight, settles, finishes. Twice is fine.
-  void stop(Time now);
+  void stop(const Now& now);
   // --once: reads until a page comes back that is not full, awaits what is waiting (but not what is not due yet), and
   // finishes; a sink whose breaker opens is given up.
-  void drain(Time now);
+  void drain(const Now& now);
 
   Commands take();
 

@@ -17,7 +17,7 @@ constexpr std::size_t kAheadWindows = 10;
 }  // namespace
 
 void Core::State::decide() {
-  commands_.wake_at = kNever;
+  commands_.wake_at = kNeverSteady;
   if (fenced_) {
     commands_.finished = true;
     return;
@@ -91,10 +91,10 @@ void Core::State::release_front() {
     if (line == nullptr || line->empty()) continue;
     Delivery& head = *line->first;
     if (head.record != front || head.state != DeliveryState::claimed || head.uncharged == 0) continue;
-    const Time closed_until = head.destination->breaker->closed_until();
+    const SteadyTime closed_until = head.destination->breaker->closed_until();
     const bool is_closed = head.destination->breaker->state_at(now_) != BreakerState::closed;
     if (is_closed ? side->out.has_untried_key() : head.retry_at <= now_) continue;
-    const Time next = std::max({now_, head.retry_at, closed_until});
+    const SteadyTime next = std::max({now_, head.retry_at, closed_until});
     park(*side, head, DeliveryState::waiting, next, false, "held_up", side->last_error);
   }
 }
@@ -131,11 +131,11 @@ void Core::State::decide_store() {
 }
 
 // While the sink takes nothing there is no use in asking, but for the first answer: it says what is parked at all.
-Time Core::State::due_question_at(const Side& side) const {
+SteadyTime Core::State::due_question_at(const Side& side) const {
   const bool has_room_again = side.due_answered && side.counted_only && may_load(side);
-  const Time at = std::max(has_room_again ? now_ : side.due_at, store_at_);
+  const SteadyTime at = std::max(has_room_again ? now_ : side.due_at, store_at_);
   if (!side.due_answered) return at;
-  return side.out.client_down ? kNever : std::max(at, side.out.breaker().closed_until());
+  return side.out.client_down ? kNeverSteady : std::max(at, side.out.breaker().closed_until());
 }
 
 bool Core::State::may_load(const Side& side) const {
@@ -228,15 +228,15 @@ void Core::State::decide_reopen() {
   for (std::size_t i = 0; i < sides_.size(); ++i) {
     Side& side = *sides_[i];
     if (reopen_at(side) > now_) continue;
-    side.reopen_at = kNever;
+    side.reopen_at = kNeverSteady;
     side.reopen_outstanding = true;
     commands_.reopen.push_back(i);
   }
 }
 
 // Who stops needs no client any more, but for taking back what it holds.
-Time Core::State::reopen_at(const Side& side) const {
-  return stopping_ && side.out.in_flight() == 0 ? kNever : side.reopen_at;
+SteadyTime Core::State::reopen_at(const Side& side) const {
+  return stopping_ && side.out.in_flight() == 0 ? kNeverSteady : side.reopen_at;
 }
 
 void Core::State::want_restart() {
@@ -271,8 +271,8 @@ bool Core::State::drained() const {
   });
 }
 
-Time Core::State::next_wake() const {
-  Time at = kNever;
+SteadyTime Core::State::next_wake() const {
+  SteadyTime at = kNeverSteady;
   if (running_) {
     if (may_fetch()) at = std::min(at, poll_at_);
     if (sent_failed_) at = std::min(at, settle_at_);

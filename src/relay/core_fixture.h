@@ -28,9 +28,13 @@ class CoreTest : public ::testing::Test {
 
   void start() {
     core = std::make_unique<Core>(options, std::make_shared<Router>(routes), 1);
-    core->started({}, now);
+    core->started({}, clocks());
     step();
   }
+
+  // Both clocks show the same, but for what the database's was set forward.
+  static SteadyTime steady(Time time) { return SteadyTime(time.time_since_epoch()); }
+  Now clocks() const { return {steady(now), now + set_forward}; }
 
   // Answers the core's commands until it asks for nothing but time.
   void step() {
@@ -48,23 +52,23 @@ class CoreTest : public ::testing::Test {
       if (commands.fetch) {
         moved = true;
         if (!rows.empty()) fetched_max = commands.fetch->max_records;
-        core->fetched(next_page(), now);
+        core->fetched(next_page(), clocks());
       }
       if (commands.settle) {
         moved = true;
         const Result<void> result = settle_result;
         if (result) settled.push_back(*commands.settle);
         ++settles;
-        core->settled(result, now);
+        core->settled(result, clocks());
       }
       if (commands.facts) {
         moved = true;
         ++questions;
-        core->facts(facts, now);
+        core->facts(facts, clocks());
       }
       if (commands.due) {
         moved = true;
-        core->due(std::exchange(runs, {}), Store::Parking{stored_counts(commands.due->sink), kNever}, now);
+        core->due(std::exchange(runs, {}), Store::Parking{stored_counts(commands.due->sink), kNever}, clocks());
       }
       if (!moved) return;
     }
@@ -85,7 +89,7 @@ class CoreTest : public ::testing::Test {
     Page page;
     page.window = {"1:1:", "2:2:"};
     page.records = std::exchange(rows, {});
-    page.database_now = now;
+    page.database_now = now + set_forward;
     return page;
   }
 
@@ -104,14 +108,14 @@ class CoreTest : public ::testing::Test {
 
   void pass(Duration duration) {
     const Time until = now + duration;
-    while (wake_at < until) {
-      now = std::max(now, wake_at);
-      core->tick(now);
+    while (wake_at < steady(until)) {
+      now = std::max(now, Time(wake_at.time_since_epoch()));
+      core->tick(clocks());
       step();
-      if (wake_at <= now) now += Duration(1ms);
+      if (wake_at <= steady(now)) now += Duration(1ms);
     }
     now = until;
-    core->tick(now);
+    core->tick(clocks());
     step();
   }
 
@@ -124,7 +128,7 @@ class CoreTest : public ::testing::Test {
     ASSERT_FALSE(in_flight.empty());
     const DeliveryId id = in_flight.front().id;
     in_flight.pop_front();
-    core->completed(0, {{id, std::move(outcome)}}, now);
+    core->completed(0, {{id, std::move(outcome)}}, clocks());
     step();
   }
 
@@ -138,7 +142,8 @@ class CoreTest : public ::testing::Test {
   std::vector<Route> routes;
   std::unique_ptr<Core> core;
   Time now = kStart;
-  Time wake_at = kNever;
+  Duration set_forward{0};
+  SteadyTime wake_at = kNeverSteady;
   bool finished = false;
   int restarts = 0;
   int reopens = 0;

@@ -85,11 +85,11 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
   Line& line = side.out.line(record->key);
   const bool key_waits = !broken(Variant::facts_clear_key) && line.must_park();
   const bool key_waits_in_store = contains(facts.waiting_keys, record->key);
-  const bool not_due = record->not_before && *record->not_before > now_;
+  const bool not_due = record->not_before && *record->not_before > database_now_;
   if (not_due && broken(Variant::not_due_blocks_key)) {
     std::optional<std::string> address = expand(route, *record);
     Delivery& delivery = side.out.append(line, record, route, *address, ordinal);
-    delivery.retry_at = *record->not_before;
+    delivery.retry_at = steady(*record->not_before);
     side.out.wake(line);
     return;
   }
@@ -100,7 +100,7 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
     Park park;
     park.record = record;
     park.sink = side.options.name;
-    park.next_attempt = not_due ? *record->not_before : now_;
+    park.next_attempt = not_due ? *record->not_before : database_now_;
     park.not_due = not_due;
     park.charged = !not_due && !waits_for_destination(side);
     park.reason = not_due ? "not_due" : "behind_key";
@@ -152,6 +152,7 @@ bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
     ParkedUpdate update;
     update.row = parked.row;
     update.kind = ParkedUpdate::Kind::dead;
+    update.replays = parked.replays;
     update.attempts = parked.attempts;
     update.reason = "no_route";
     update.error = "the configuration has no route to this sink for it any more";
@@ -161,6 +162,7 @@ bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
   }
   const auto seen = side.successes_seen.find(parked.record->id);
   Delivery& delivery = side.out.append_parked(line, std::move(parked.record), *route, *address, parked.row);
+  delivery.replays = parked.replays;
   delivery.attempts = parked.attempts;
   delivery.failing_since = parked.failing_since;
   if (seen != side.successes_seen.end()) {

@@ -52,16 +52,18 @@ void Core::State::outcome(Side& side, Delivery& delivery, const Outcome& outcome
 void Core::State::on_delivered(Side& side, Delivery& delivery) {
   ++side.delivered;
   side.deaths = 0;
-  side.last_delivery = now_;
+  side.last_delivery = database_now_;
   delivery.destination->breaker->succeeded();
   side.out.breaker().succeeded();
   side.wants_new_key = false;
   delivery.destination->failed_probe_key.clear();
   ++delivery.destination->successes;
-  commands_.confirmed.push_back({side.index, now_ - delivery.record->created_at, now_ - delivery.published_at});
+  commands_.confirmed.push_back(
+      {side.index, database_now_ - delivery.record->created_at, now_ - delivery.published_at});
   if (delivery.parked()) {
     ParkedUpdate update;
     update.row = delivery.row;
+    update.replays = delivery.replays;
     add_update(side, delivery.line->key, std::move(update));
     if (delivery.line->rows_behind) side.due_at = now_;
   } else {
@@ -110,9 +112,10 @@ void Core::State::charge(Side& side, Delivery& delivery, const Outcome& outcome)
     die(side, delivery, outcome.reason, outcome.detail);
     return;
   }
-  if (delivery.attempts == 1) delivery.failing_since = now_;
-  const Time since = broken(Variant::age_by_last_try) ? delivery.published_at : delivery.failing_since;
-  if (retry.age && now_ - since >= *retry.age) {
+  if (delivery.attempts == 1) delivery.failing_since = database_now_;
+  const Duration failing_for =
+      broken(Variant::age_by_last_try) ? now_ - delivery.published_at : database_now_ - delivery.failing_since;
+  if (retry.age && failing_for >= *retry.age) {
     die(side, delivery, "too_old", "it has failed for longer than retry.age; last: " + side.last_error);
     return;
   }
@@ -153,7 +156,7 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
 
 void Core::State::die(Side& side, Delivery& delivery, const std::string& reason, const std::string& error) {
   note_death(side, {side.index, delivery.record, reason, error, delivery.attempts, delivery.route->owner});
-  park(side, delivery, DeliveryState::dead, Time{}, true, reason, error);
+  park(side, delivery, DeliveryState::dead, {}, true, reason, error);
 }
 
 void Core::State::note_death(Side& side, Commands::Died died) {
@@ -161,7 +164,7 @@ void Core::State::note_death(Side& side, Commands::Died died) {
   pending_died_.push_back(std::move(died));
 }
 
-void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Time next_attempt, bool charged,
+void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, SteadyTime next_attempt, bool charged,
                        const std::string& reason, const std::string& error) {
   Line& line = *delivery.line;
   if (state == DeliveryState::waiting) remember_successes(side, delivery);
@@ -169,9 +172,10 @@ void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Time
   if (delivery.parked()) {
     ParkedUpdate update;
     update.row = delivery.row;
+    update.replays = delivery.replays;
     update.kind = state == DeliveryState::dead ? ParkedUpdate::Kind::dead : ParkedUpdate::Kind::waiting;
     update.attempts = delivery.attempts;
-    update.next_attempt = next_attempt;
+    if (state == DeliveryState::waiting) update.next_attempt = stored(next_attempt);
     update.holds_key = holds;
     update.reason = reason;
     update.error = error;
@@ -183,7 +187,7 @@ void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Time
     park.sink = side.options.name;
     park.state = state;
     park.attempts = delivery.attempts;
-    park.next_attempt = next_attempt;
+    if (state == DeliveryState::waiting) park.next_attempt = stored(next_attempt);
     park.charged = charged;
     park.holds_key = holds;
     park.reason = reason;
@@ -252,7 +256,7 @@ void Core::State::retreat(Side& side, Line& line) {
       park.record = follower->record;
       park.sink = side.options.name;
       park.attempts = follower->attempts;
-      park.next_attempt = std::max(now_, follower->retry_at);
+      park.next_attempt = stored(std::max(now_, follower->retry_at));
       park.charged = !waits_for_destination(side);
       park.reason = "behind_key";
       park.owner = follower->route->owner;
@@ -266,7 +270,7 @@ void Core::State::retreat(Side& side, Line& line) {
 // Its destination admits nothing while others of the sink do: it leaves the stream, uncharged, so that it holds nobody.
 void Core::State::destination_closed(Side& side, Delivery& delivery) {
   const Destination& to = *delivery.destination;
-  Time until = std::max(to.breaker->closed_until(), now_ + kClosedPause);
+  SteadyTime until = std::max(to.breaker->closed_until(), now_ + kClosedPause);
   // The next probe is another key's, if there is one: those are due by then.
   if (delivery.line->key == to.failed_probe_key && !broken(Variant::probe_same_key)) until += 2 * kClosedPause;
   if (!delivery.parked() && at_cap(side)) {

@@ -25,7 +25,7 @@ class SharedFeedTest : public CoreTest {
           const Publication publication = sinks_in_flight[sink].front();
           sinks_in_flight[sink].pop_front();
           if (sink == 1) arrived.push_back(publication.record->id);
-          core->completed(static_cast<std::size_t>(sink), {{publication.id, outcome}}, now);
+          core->completed(static_cast<std::size_t>(sink), {{publication.id, outcome}}, clocks());
           step();
           moved = true;
         }
@@ -66,7 +66,7 @@ TEST_F(SharedFeedTest, ASinkThatIsDownSpillsAndTheOtherGoesOn) {
 
 TEST_F(SharedFeedTest, APausedSinkSpillsToo) {
   start();
-  core->pause(0, true, now);
+  core->pause(0, true, clocks());
   write_and_pass(20);
   EXPECT_EQ(arrived.size(), 40u);
   ASSERT_FALSE(parks().empty());

@@ -33,7 +33,7 @@ class Core::State {
     ParkedCounts parked;            // as of the last answer, plus what was parked since
     bool concerns_stream = true;    // ask facts of each page
     bool parked_since_due = false;  // something was parked while a due was outstanding
-    Time due_at{};                  // when to ask for due deliveries again
+    SteadyTime due_at{};            // when to ask for due deliveries again
     Time next_due = kNever;         // of the last answer: when the next waiting delivery is due
     bool due_answered = false;
     bool counted_only = false;  // the last question brought no deliveries: there was no use for any
@@ -41,7 +41,7 @@ class Core::State {
     bool paused = false;
     bool wants_new_key = false;  // a probe failed: at the cap one record may be read, for another key to probe with
     int deaths = 0;              // of the client, in a row
-    Time reopen_at = kNever;
+    SteadyTime reopen_at = kNeverSteady;
     bool reopen_outstanding = false;
 
     // Destination::successes at the last try of a message that was parked since: it outlives the Delivery, so that the
@@ -57,27 +57,32 @@ class Core::State {
   };
 
   // core.cc
-  void started(const FeedState& state, Time now);
-  void fetched(Result<Page> page, Time now);
-  void facts(Result<PageFacts> facts, Time now);
-  void due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, Time now);
-  void settled(const Result<void>& result, Time now);
-  void completed(std::size_t sink, const std::vector<Completion>& completions, Time now);
-  void reopened(std::size_t sink, const Result<void>& result, Time now);
+  void started(const FeedState& state, const Now& now);
+  void fetched(Result<Page> page, const Now& now);
+  void facts(Result<PageFacts> facts, const Now& now);
+  void due(Result<std::vector<ParkedRun>> runs, const Result<Store::Parking>& parking, const Now& now);
+  void settled(const Result<void>& result, const Now& now);
+  void completed(std::size_t sink, const std::vector<Completion>& completions, const Now& now);
+  void reopened(std::size_t sink, const Result<void>& result, const Now& now);
   std::vector<SinkView> view() const;
 
-  void tick(Time now);
-  void lapsed(Time now);
-  void leased(Time now);
-  void pause(std::size_t sink, bool paused, Time now);
-  void poke(Time now);
-  void stop(Time now);
-  void drain(Time now);
+  void tick(const Now& now);
+  void lapsed(const Now& now);
+  void leased(const Now& now);
+  void pause(std::size_t sink, bool paused, const Now& now);
+  void poke(const Now& now);
+  void stop(const Now& now);
+  void drain(const Now& now);
   Commands take() { return std::exchange(commands_, {}); }
   bool fenced() const { return fenced_; }
 
  private:
   enum class Asked { nothing, settle, facts, due };
+
+  void look_at(const Now& now);
+  // A moment of one clock by the other, as they stand now.
+  SteadyTime steady(Time stored) const { return stored == kNever ? kNeverSteady : now_ + (stored - database_now_); }
+  Time stored(SteadyTime at) const { return database_now_ + (at - now_); }
 
   // core_ingest.cc
   void ask_facts_or_ingest();
@@ -98,7 +103,7 @@ class Core::State {
   void die(Side& side, Delivery& delivery, const std::string& reason, const std::string& error);
   void destination_closed(Side& side, Delivery& delivery);
   // Parks a delivery of the stream, or updates the row of one that was parked; removes it, and lets its key follow.
-  void park(Side& side, Delivery& delivery, DeliveryState state, Time next_attempt, bool charged,
+  void park(Side& side, Delivery& delivery, DeliveryState state, SteadyTime next_attempt, bool charged,
             const std::string& reason, const std::string& error);
   void release_probe(Side& side, Delivery& delivery);
   void remember_successes(Side& side, const Delivery& delivery);
@@ -114,12 +119,12 @@ class Core::State {
   void decide_store();
   void decide_fetch();
   void decide_reopen();
-  Time reopen_at(const Side& side) const;
+  SteadyTime reopen_at(const Side& side) const;
   void settle_early(Side& side, const std::vector<Publication>& batch);  // a broken variant's
   void spill();
   void release_front();
   std::vector<std::string> keys_not_due(const Side& side) const;
-  Time due_question_at(const Side& side) const;
+  SteadyTime due_question_at(const Side& side) const;
   bool may_load(const Side& side) const;
   bool wants_settle() const;
   void send_settle();
@@ -133,7 +138,7 @@ class Core::State {
   bool nothing_to_write() const;
   bool idle() const;
   bool drained() const;
-  Time next_wake() const;
+  SteadyTime next_wake() const;
   void want_restart();
   void store_failed(const Failure& failure);
 
@@ -143,7 +148,8 @@ class Core::State {
   CoreOptions options_;
   std::shared_ptr<const Router> router_;
   Random random_;
-  Time now_{};
+  SteadyTime now_{};
+  Time database_now_{};
   Commands commands_;
   bool stopping_ = false;
   bool draining_ = false;
@@ -171,13 +177,13 @@ class Core::State {
   std::vector<std::pair<const Side*, std::string>> updated_keys_;  // keys with an update in pending_
   bool sent_failed_ = false;
   int settle_failures_ = 0;
-  Time settle_at_{};  // not before, unless something is parked
-  Time store_at_{};   // no question before: the last one failed
+  SteadyTime settle_at_{};  // not before, unless something is parked
+  SteadyTime store_at_{};   // no question before: the last one failed
 
   bool fetch_outstanding_ = false;
   bool poked_ = false;           // while a fetch was outstanding: what it brings may be older than the poke
   bool drained_source_ = false;  // draining: a page came back that was not full
-  Time poll_at_{};
+  SteadyTime poll_at_{};
   Duration poll_pause_{};
   int fetch_failures_ = 0;
 

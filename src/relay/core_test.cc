@@ -266,7 +266,7 @@ TEST_F(CoreTest, ALostDatabaseMeansToStartFromTheStoredPosition) {
   settle_result = Result<void>();
   seq = 0;
   row("a");
-  core->started({}, now);
+  core->started({}, clocks());
   step();
   EXPECT_EQ(take_first(), "m-1");
 }
@@ -286,7 +286,7 @@ TEST_F(CoreTest, ADeadClientIsRebuiltAndEverythingGoesOutAgainInOrder) {
   start();
   for (int i = 0; i < 3; ++i) answer(client_dead("fatal", ""));
   EXPECT_TRUE(in_flight.empty());
-  core->reopened(0, {}, now);
+  core->reopened(0, {}, clocks());
   step();
   for (const char* id : {"m-1", "m-2", "m-3"}) {
     ASSERT_EQ(in_flight.size(), 1u) << "one by one until the culprit is found";
@@ -299,7 +299,7 @@ TEST_F(CoreTest, ADeadClientIsRebuiltAndEverythingGoesOutAgainInOrder) {
 TEST_F(CoreTest, StopWaitsForWhatIsInFlightAndSettlesIt) {
   row("a"), row("a");
   start();
-  core->stop(now);
+  core->stop(clocks());
   step();
   EXPECT_FALSE(finished);
   answer(delivered(""));
@@ -311,7 +311,7 @@ TEST_F(CoreTest, StopWaitsForWhatIsInFlightAndSettlesIt) {
 TEST_F(CoreTest, DrainEndsWhenNothingIsLeft) {
   row("a");
   start();
-  core->drain(now);
+  core->drain(clocks());
   step();
   EXPECT_FALSE(finished);
   answer(delivered(""));
@@ -323,7 +323,7 @@ TEST_F(CoreTest, DrainGivesUpASinkThatIsDown) {
   options.sinks[0].breaker = {1, 5s, 1min};
   row("a");
   start();
-  core->drain(now);
+  core->drain(clocks());
   step();
   answer(busy(Scope::sink, "brokers_down", ""));
   pass(300ms);
@@ -336,7 +336,7 @@ TEST_F(CoreTest, DrainDoesNotAwaitWhatADeadLetterHolds) {
   counts.waiting = 1;
   counts.dead = 1;
   start();
-  core->drain(now);
+  core->drain(clocks());
   pass(1s);
   EXPECT_TRUE(finished);
 }
@@ -374,12 +374,12 @@ TEST_F(CoreTest, ALapseTakesBackWhatTheClientHoldsAndPublishesNothing) {
   row("a"), row("a");
   start();
   row("b");
-  core->lapsed(now);
+  core->lapsed(clocks());
   step();
   EXPECT_EQ(reopens, 1);
   EXPECT_EQ(restarts, 0) << "without a lease there is nothing to take over";
   answer(client_dead("reopened", ""));
-  core->reopened(0, {}, now);
+  core->reopened(0, {}, clocks());
   pass(5s);
   EXPECT_TRUE(in_flight.empty());
   EXPECT_TRUE(settled.empty());
@@ -388,7 +388,7 @@ TEST_F(CoreTest, ALapseTakesBackWhatTheClientHoldsAndPublishesNothing) {
 
 TEST_F(CoreTest, ALapseWithNothingInFlightLeavesTheClientAlone) {
   start();
-  core->lapsed(now);
+  core->lapsed(clocks());
   step();
   EXPECT_EQ(reopens, 0);
 }
@@ -396,7 +396,7 @@ TEST_F(CoreTest, ALapseWithNothingInFlightLeavesTheClientAlone) {
 TEST_F(CoreTest, WhatIsConfirmedAfterALapseIsNotSettled) {
   row("a");
   start();
-  core->lapsed(now);
+  core->lapsed(clocks());
   step();
   answer(delivered(""));
   pass(1s);
@@ -405,9 +405,9 @@ TEST_F(CoreTest, WhatIsConfirmedAfterALapseIsNotSettled) {
 
 TEST_F(CoreTest, ATakeOverThatIsAnsweredDuringALapseChangesNothing) {
   start();
-  core->lapsed(now);
+  core->lapsed(clocks());
   row("a");
-  core->started({}, now);
+  core->started({}, clocks());
   step();
   pass(1s);
   EXPECT_TRUE(in_flight.empty());
@@ -415,27 +415,27 @@ TEST_F(CoreTest, ATakeOverThatIsAnsweredDuringALapseChangesNothing) {
 
 TEST_F(CoreTest, TheNextLeaseAsksForATakeOverAndThenItGoesOn) {
   start();
-  core->lapsed(now);
-  core->lapsed(now);
-  core->leased(now);
+  core->lapsed(clocks());
+  core->lapsed(clocks());
+  core->leased(clocks());
   step();
   EXPECT_EQ(restarts, 1);
   row("a");
   pass(1s);
   EXPECT_TRUE(in_flight.empty()) << "before it has the share again";
-  core->started({}, now);
+  core->started({}, clocks());
   step();
   EXPECT_EQ(take_first(), "m-1");
-  core->leased(now);
+  core->leased(clocks());
   step();
   EXPECT_EQ(restarts, 1);
 }
 
 TEST_F(CoreTest, ALapseDuringTheFirstTakeOverIsMadeUpForToo) {
   core = std::make_unique<Core>(options, std::make_shared<Router>(routes), 1);
-  core->lapsed(now);
-  core->started({}, now);
-  core->leased(now);
+  core->lapsed(clocks());
+  core->started({}, clocks());
+  core->leased(clocks());
   step();
   EXPECT_EQ(restarts, 1);
 }
@@ -443,9 +443,9 @@ TEST_F(CoreTest, ALapseDuringTheFirstTakeOverIsMadeUpForToo) {
 TEST_F(CoreTest, WhoStopsTakesBackWhatTheClientHoldsAtALapse) {
   row("a");
   start();
-  core->stop(now);
+  core->stop(clocks());
   step();
-  core->lapsed(now);
+  core->lapsed(clocks());
   step();
   EXPECT_EQ(reopens, 1);
   EXPECT_FALSE(finished);
@@ -456,7 +456,7 @@ TEST_F(CoreTest, WhoStopsTakesBackWhatTheClientHoldsAtALapse) {
 TEST_F(CoreTest, WhoStopsRebuildsADeadClientForWhatHasNotComeBack) {
   row("a"), row("b");
   start();
-  core->stop(now);
+  core->stop(clocks());
   step();
   answer(client_dead("fatal", ""));
   EXPECT_EQ(reopens, 1);
@@ -468,22 +468,22 @@ TEST_F(CoreTest, WhoStopsRebuildsADeadClientForWhatHasNotComeBack) {
 TEST_F(CoreTest, APausedSinkIsNotWokenForWhatWaits) {
   row("a");
   start();
-  core->pause(0, true, now);
+  core->pause(0, true, clocks());
   answer(busy(Scope::sink, "brokers_down", ""));
   pass(1min);
-  EXPECT_GT(wake_at, now);
+  EXPECT_GT(wake_at, steady(now));
 }
 
 TEST_F(CoreTest, APausedSinkIsSentNothingAndItsOutcomesCount) {
   row("a"), row("a");
   start();
-  core->pause(0, true, now);
+  core->pause(0, true, clocks());
   answer(delivered(""));
   pass(5s);
   EXPECT_TRUE(in_flight.empty());
   EXPECT_EQ(settled.back().position->seq, 1);
   EXPECT_EQ(core->view()[0].held_because, "paused");
-  core->pause(0, false, now);
+  core->pause(0, false, clocks());
   step();
   EXPECT_EQ(take_first(), "m-2");
 }
@@ -492,9 +492,9 @@ TEST_F(CoreTest, DrainGivesUpAPausedSink) {
   row("a");
   start();
   answer(delivered(""));
-  core->pause(0, true, now);
+  core->pause(0, true, clocks());
   row("a");
-  core->drain(now);
+  core->drain(clocks());
   pass(1s);
   EXPECT_TRUE(finished);
   EXPECT_TRUE(in_flight.empty());

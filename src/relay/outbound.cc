@@ -212,7 +212,7 @@ void Outbound::sweep() {
     if (!line->empty() || line->parks_pending > 0 || line->deaths_pending > 0) continue;
     if (line->in_ready) std::erase(ready_, line);
     if (line->awaits_token) std::erase(awaiting_token_, line);
-    if (line->delayed_until != Time{}) delayed_.erase({line->delayed_until, line});
+    if (line->delayed_until != SteadyTime{}) delayed_.erase({line->delayed_until, line});
     static_cast<LineState&>(*line) = {};
     auto node = lines_.extract(line->key);
     if (spare_lines_.size() < kSpareLinesMax) spare_lines_.push_back(std::move(node));
@@ -236,7 +236,7 @@ bool Outbound::room_for(const Record& record) const {
 
 // A half-open breaker probes with another key than the one whose probe failed, if there is one: otherwise one message
 // that always gives a 500 would keep its destination closed for ever.
-bool Outbound::yields_probe(const Line& line, const Delivery& delivery, Time now) const {
+bool Outbound::yields_probe(const Line& line, const Delivery& delivery, SteadyTime now) const {
   const Destination& to = *delivery.destination;
   if (broken(Variant::probe_same_key)) return false;
   if (to.breaker->state_at(now) != BreakerState::half_open || to.failed_probe_key != line.key) return false;
@@ -251,7 +251,7 @@ void Outbound::pop_ready() {
   ready_.pop_front();
 }
 
-void Outbound::wake_delayed(Time now) {
+void Outbound::wake_delayed(SteadyTime now) {
   while (!delayed_.empty() && delayed_.begin()->first <= now) {
     Line* line = delayed_.begin()->second;
     line->delayed_until = {};
@@ -261,7 +261,7 @@ void Outbound::wake_delayed(Time now) {
 }
 
 // Those that have waited longest go first.
-void Outbound::release_retries(Time now) {
+void Outbound::release_retries(SteadyTime now) {
   for (auto tokens = budget_.tokens(now); tokens > 0 && !awaiting_token_.empty(); --tokens) {
     Line* line = awaiting_token_.front();
     awaiting_token_.pop_front();
@@ -276,7 +276,7 @@ void Outbound::await_token(Line& line) {
   awaiting_token_.push_back(&line);
 }
 
-std::vector<Publication> Outbound::select(Time now, const std::function<void(Delivery&)>& closed) {
+std::vector<Publication> Outbound::select(SteadyTime now, const std::function<void(Delivery&)>& closed) {
   std::vector<Publication> batch;
   selected_at_ = now;
   wake_delayed(now);
@@ -292,7 +292,7 @@ std::vector<Publication> Outbound::select(Time now, const std::function<void(Del
     }
     if (delivery->retry_at > now) {
       pop_ready();
-      if (line.delayed_until != Time{}) delayed_.erase({line.delayed_until, &line});
+      if (line.delayed_until != SteadyTime{}) delayed_.erase({line.delayed_until, &line});
       line.delayed_until = delivery->retry_at;
       delayed_.insert({line.delayed_until, &line});
       continue;
@@ -320,7 +320,7 @@ std::vector<Publication> Outbound::select(Time now, const std::function<void(Del
   return batch;
 }
 
-Publication Outbound::depart(Delivery& delivery, Time now) {
+Publication Outbound::depart(Delivery& delivery, SteadyTime now) {
   Breaker& breaker = *delivery.destination->breaker;
   delivery.is_probe = breaker.state_at(now) != BreakerState::closed;
   if (delivery.is_probe) breaker.probe_started();
@@ -330,7 +330,7 @@ Publication Outbound::depart(Delivery& delivery, Time now) {
   }
   if (delivery.attempts > 0) {
     budget_.take();
-  } else if (delivery.published_at == Time{} && !delivery.was_tried) {
+  } else if (delivery.published_at == SteadyTime{} && !delivery.was_tried) {
     budget_.first_try();
   }
   if (!delivery.was_tried) delivery.successes_seen = delivery.destination->successes;
@@ -369,14 +369,14 @@ void Outbound::reclaim(Delivery& delivery) {
   wake(line);
 }
 
-Time Outbound::next_wake(Time now) const {
-  Time at = delayed_.empty() ? kNever : delayed_.begin()->first;
+SteadyTime Outbound::next_wake(SteadyTime now) const {
+  SteadyTime at = delayed_.empty() ? kNeverSteady : delayed_.begin()->first;
   if (!ready_.empty() && breaker_.closed_until() > now) at = std::min(at, breaker_.closed_until());
   if (!awaiting_token_.empty()) at = std::min(at, budget_.next_at());
   return at;
 }
 
-std::size_t Outbound::closed_destinations(Time now) const {
+std::size_t Outbound::closed_destinations(SteadyTime now) const {
   return static_cast<std::size_t>(std::count_if(destinations_.begin(), destinations_.end(), [&](const auto& each) {
     return each.second->breaker == &each.second->own_breaker &&
            each.second->own_breaker.state_at(now) != BreakerState::closed;
@@ -386,7 +386,7 @@ std::size_t Outbound::closed_destinations(Time now) const {
 bool Outbound::has_untried_key() const {
   return std::any_of(lines_.begin(), lines_.end(), [](const auto& each) {
     const Delivery* first = each.second.first;
-    return first != nullptr && first->published_at == Time{} && !first->was_tried;
+    return first != nullptr && first->published_at == SteadyTime{} && !first->was_tried;
   });
 }
 

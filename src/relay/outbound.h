@@ -52,11 +52,12 @@ struct Delivery {
   const Route* route = nullptr;
   std::optional<Ordinal> ordinal;  // of the stream; absent: it was parked
   std::int64_t row = 0;            // of the side table, where it was parked
+  int replays = 0;                 // of that row, as it was loaded
   int attempts = 0;                // charged
   Time failing_since{};            // when the first of those failed
   int uncharged = 0;               // tries in this life that were not charged
-  Time retry_at{};                 // not before
-  Time published_at{};
+  SteadyTime retry_at{};           // not before
+  SteadyTime published_at{};
   std::uint64_t successes_seen = 0;  // Destination::successes at its last try
   bool was_tried = false;
   bool is_probe = false;
@@ -82,7 +83,7 @@ struct LineState {
   bool in_ready = false;
   bool awaits_token = false;
   bool idle_listed = false;
-  Time delayed_until{};
+  SteadyTime delayed_until{};
 };
 
 // The deliveries of one key, first to last. They are linked through themselves: with many keys a line lives for one
@@ -123,13 +124,13 @@ class Outbound {
 
   // Takes what may be published now, marks it in flight and returns it in order. A delivery whose destination is closed
   // is handed to `closed` (which may remove it or its line's) unless the sink has that destination only.
-  std::vector<Publication> select(Time now, const std::function<void(Delivery&)>& closed);
+  std::vector<Publication> select(SteadyTime now, const std::function<void(Delivery&)>& closed);
   // It came back without being delivered, and will be tried again in its place.
   void reclaim(Delivery& delivery);
   // It is in flight no more: before remove() or reclaim().
   void landed(Delivery& delivery);
 
-  Time next_wake(Time now) const;
+  SteadyTime next_wake(SteadyTime now) const;
 
   Breaker& breaker() { return breaker_; }
   const Breaker& breaker() const { return breaker_; }
@@ -141,7 +142,7 @@ class Outbound {
   // Lines with deliveries of the stream of which nothing is in flight or on its way to the side table, oldest first.
   std::vector<Line*> lines_at_rest();
   void reverse(Line& line);  // a broken variant's
-  std::size_t closed_destinations(Time now) const;
+  std::size_t closed_destinations(SteadyTime now) const;
   std::vector<std::string> keys_with_parked() const;
 
   // A dead client: nothing is published until it is rebuilt; then `cautious` messages go one by one.
@@ -158,20 +159,20 @@ class Outbound {
   void drop_idle_destinations();
   Delivery* next_of(const Line& line) const;
   bool room_for(const Record& record) const;
-  bool yields_probe(const Line& line, const Delivery& delivery, Time now) const;
+  bool yields_probe(const Line& line, const Delivery& delivery, SteadyTime now) const;
   void pop_ready();
-  void wake_delayed(Time now);
-  void release_retries(Time now);
+  void wake_delayed(SteadyTime now);
+  void release_retries(SteadyTime now);
   void await_token(Line& line);
   void list_if_idle(Line& line);
-  Publication depart(Delivery& delivery, Time now);
+  Publication depart(Delivery& delivery, SteadyTime now);
 
   Capabilities capabilities_;
   BreakerPolicy breaker_policy_;
   bool single_destination_;
   Breaker breaker_;
   RetryBudget budget_;
-  Time selected_at_{};  // last select()
+  SteadyTime selected_at_{};  // last select()
 
   std::deque<Delivery> slab_;
   std::vector<std::uint32_t> free_;
@@ -181,7 +182,7 @@ class Outbound {
   std::vector<Lines::node_type> spare_lines_;  // with many keys a line lives for one message; making it anew is dear
   std::unordered_map<std::string, std::unique_ptr<Destination>> destinations_;
   std::deque<Line*> ready_;
-  std::set<std::pair<Time, Line*>> delayed_;
+  std::set<std::pair<SteadyTime, Line*>> delayed_;
   std::deque<Line*> awaiting_token_;  // their next one is a retry, and the budget had nothing left
   std::vector<Line*> maybe_idle_;
   std::unordered_map<DeliveryId, Stray> strays_;  // in flight since an earlier life

@@ -40,7 +40,7 @@ class PokeTest : public ::testing::Test {
     return fetches_;
   }
 
-  Time now_{Duration(1'000'000'000)};
+  Now now_{SteadyTime(1000s), Time(1000s)};
   std::unique_ptr<Core> core_;
   bool fetches_ = false;
 };

@@ -27,12 +27,12 @@ std::string_view to_string(BreakerState state) {
   return "?";
 }
 
-BreakerState Breaker::state_at(Time now) const {
+BreakerState Breaker::state_at(SteadyTime now) const {
   if (state_ == BreakerState::open && now >= closed_until_) return BreakerState::half_open;
   return state_;
 }
 
-bool Breaker::admits(Time now) const {
+bool Breaker::admits(SteadyTime now) const {
   if (now < closed_until()) return false;
   return state_at(now) == BreakerState::closed || !probing_;
 }
@@ -51,7 +51,7 @@ void Breaker::succeeded() {
   closed_until_ = {};
 }
 
-void Breaker::failed(Time now, bool probe) {
+void Breaker::failed(SteadyTime now, bool probe) {
   ++failures_;
   if (state_ == BreakerState::closed ? failures_ < policy_.failures : !probe) return;
   probing_ = false;
@@ -61,7 +61,7 @@ void Breaker::failed(Time now, bool probe) {
 
 void Breaker::released() { probing_ = false; }
 
-void Breaker::wait_until(Time until) {
+void Breaker::wait_until(SteadyTime until) {
   asked_until_ = std::max(asked_until_, until);
   probing_ = false;
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/time.h"
 #include "model/record.h"
+#include "relay/clock.h"
 
 namespace outbox {
 
@@ -45,22 +45,22 @@ class Breaker {
   explicit Breaker(BreakerPolicy policy) : policy_(policy) {}
 
   // Half-open as soon as the open time is over, although nobody has probed yet.
-  BreakerState state_at(Time now) const;
+  BreakerState state_at(SteadyTime now) const;
   // May one message be published now? In half-open one only; the caller says so by probe_started().
-  bool admits(Time now) const;
+  bool admits(SteadyTime now) const;
   // Not before this: the end of the open time, or what wait_until() asked for.
-  Time closed_until() const { return std::max(closed_until_, asked_until_); }
+  SteadyTime closed_until() const { return std::max(closed_until_, asked_until_); }
 
   void probe_started();
   void succeeded();
   // An uncharged failure. While the breaker is not closed only the probe's counts: what was published before it opened
   // changes nothing.
-  void failed(Time now, bool probe);
+  void failed(SteadyTime now, bool probe);
   // The probe came back without a word on the destination: a message's own fault, or a stop.
   void released();
   // The far side said how long to wait (429, Retry-After): no traffic until then, whatever else still succeeds; no
   // failure counted.
-  void wait_until(Time until);
+  void wait_until(SteadyTime until);
 
  private:
   BreakerPolicy policy_;
@@ -68,8 +68,8 @@ class Breaker {
   int failures_ = 0;
   int openings_ = 0;
   bool probing_ = false;
-  Time closed_until_{};
-  Time asked_until_{};
+  SteadyTime closed_until_{};
+  SteadyTime asked_until_{};
 };
 
 // A route as the configuration gives it, resolved.

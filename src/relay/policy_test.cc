@@ -5,7 +5,7 @@
 namespace outbox {
 namespace {
 
-const Time kStart{1h};
+const SteadyTime kStart{1h};
 
 // Case B091: 2^n overflows int32 milliseconds at 22, int64 nanoseconds at 34, int64 microseconds at 44.
 TEST(Backoff, SaturatesAtTheCap) {
@@ -70,7 +70,7 @@ TEST(BreakerTest, HalfOpenAdmitsOneProbe) {
 TEST(BreakerTest, ProbesDoNotLeakAndOpenTimeDoubles) {
   Breaker breaker({1, 10s, 30s});
   breaker.failed(kStart, false);
-  Time now = kStart + 10s;
+  SteadyTime now = kStart + 10s;
   for (const Duration open : {Duration(20s), Duration(30s), Duration(30s)}) {
     ASSERT_TRUE(breaker.admits(now));
     breaker.probe_started();

@@ -12,13 +12,13 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr auto kViewInterval = std::chrono::milliseconds(100);
-constexpr auto kLongestWait = std::chrono::milliseconds(1000);  // the view is renewed at least this often
+constexpr Duration kLongestWait{1s};  // the view is renewed at least this often
 
 Duration since(steady_clock::time_point start) {
   return std::chrono::duration_cast<Duration>(steady_clock::now() - start);
 }
 
-Time steady_now() { return Time(std::chrono::duration_cast<Duration>(steady_clock::now().time_since_epoch())); }
+SteadyTime steady_now() { return std::chrono::time_point_cast<Duration>(steady_clock::now()); }
 
 }  // namespace
 
@@ -104,27 +104,26 @@ FeedView Runner::view() const {
   return view_;
 }
 
-Time Runner::now() const { return steady_now() + clock_offset_; }
-
-steady_clock::time_point Runner::steady(Time time) const {
-  if (time == kNever) return steady_clock::time_point::max();
-  return steady_clock::time_point((time - clock_offset_).time_since_epoch());
+Now Runner::now() const {
+  const SteadyTime steady = steady_now();
+  return {steady, Time(steady.time_since_epoch() + clock_offset_)};
 }
 
-// Set anew at each answer; the core itself never lets time run backwards.
-void Runner::set_clock(Time database_now) { clock_offset_ = database_now - steady_now(); }
+void Runner::set_clock(Time database_now) {
+  clock_offset_ = database_now.time_since_epoch() - steady_now().time_since_epoch();
+}
 
 void Runner::run(const std::stop_token&) {
-  Time wake_at = kNever;
+  SteadyTime wake_at = kNeverSteady;
   while (ending_ == RunnerEnd::running) {
-    auto deadline = std::min(steady_clock::now() + kLongestWait, steady(std::min(wake_at, retry_take_over_at_)));
+    steady_clock::time_point deadline = std::min({steady_now() + kLongestWait, wake_at, retry_take_over_at_});
     if (stop_deadline_ && !gave_up_) deadline = std::min(deadline, *stop_deadline_);
     if (term_ != 0) deadline = std::min(deadline, steady_clock::now() + runner_options_.lease->left());
     std::vector<Event> events = events_.take(deadline);
     watch_lease();
     for (Event& event : events) handle(event);
     if (events.empty()) core_->tick(now());
-    if (now() >= retry_take_over_at_) take_over();
+    if (steady_now() >= retry_take_over_at_) take_over();
     Commands commands = core_->take();
     wake_at = commands.wake_at;
     const bool done = commands.finished;
@@ -159,7 +158,7 @@ void Runner::watch_lease() {
   }
   // An answer that is on its way belongs to the lease that is over: another relay may have had the share since.
   ++take_overs_;
-  retry_take_over_at_ = kNever;
+  retry_take_over_at_ = kNeverSteady;
   term_ = term;
   if (term_ != 0) core_->leased(now());
 }
@@ -171,7 +170,7 @@ void Runner::handle(Event& event) {
 void Runner::on(Fetched& event) {
   if (event.page) {
     if (event.page->database_now != Time{}) set_clock(event.page->database_now);
-    last_poll_ = now();
+    last_poll_ = now().database;
     observer_.polled(event.took);
     if (!options_.feed.positions) {  // read on without another take-over
       reading_ = true;
@@ -204,14 +203,14 @@ void Runner::on(Settled& event) {
 void Runner::report_death(const Commands::Died& died) {
   const std::string& sink = options_.sinks[died.sink].name;
   observer_.dead(sink, died.reason);
-  log::every(std::chrono::milliseconds(100), "dead:" + sink, log::Level::warn, "message is dead",
-             {{"message", died.record->id},
-              {"sink", sink},
-              {"key", died.record->key},
-              {"reason", died.reason},
-              {"error", died.error},
-              {"attempts", std::to_string(died.attempts)},
-              {"owner", died.owner}});
+  // Each has its line, however many there are: nobody else says which.
+  log::warn("message is dead", {{"message", died.record->id},
+                                {"sink", sink},
+                                {"key", died.record->key},
+                                {"reason", died.reason},
+                                {"error", died.error},
+                                {"attempts", std::to_string(died.attempts)},
+                                {"owner", died.owner}});
 }
 
 void Runner::on(Completed& event) {
@@ -262,7 +261,7 @@ void Runner::on(TakeOverFailed& event) {
   log::every(std::chrono::seconds(5), "database:" + options_.feed.name, log::Level::warn, "waiting for the database",
              {{"feed", options_.feed.name}, {"error", event.failure.what}});
   if (stop_deadline_) return;
-  retry_take_over_at_ = now() + full_jitter(Duration(200ms), Duration(3s), ++take_over_failures_, random_);
+  retry_take_over_at_ = steady_now() + full_jitter(Duration(200ms), Duration(3s), ++take_over_failures_, random_);
 }
 
 void Runner::on(Pause& event) { core_->pause(event.sink, event.paused, now()); }
@@ -272,7 +271,7 @@ void Runner::on(Poke&) { core_->poke(now()); }
 void Runner::on(Stop&) {
   if (stop_deadline_) return;
   stop_deadline_ = steady_clock::now() + runner_options_.drain_timeout;
-  retry_take_over_at_ = kNever;
+  retry_take_over_at_ = kNeverSteady;
   core_->stop(now());
 }
 
@@ -338,7 +337,7 @@ void Runner::settle(SettleBatch batch) {
 }
 
 void Runner::take_over() {
-  retry_take_over_at_ = kNever;
+  retry_take_over_at_ = kNeverSteady;
   store_worker_->post([this, asked = ++take_overs_] {
     auto state = parts_.store->take_over(options_.feed, runner_options_.relay);
     if (!state) {
@@ -383,7 +382,7 @@ void Runner::publish_view(bool always) {
   const auto made_at = steady_clock::now();
   if (!always && made_at - view_made_at_ < kViewInterval) return;
   view_made_at_ = made_at;
-  FeedView view{core_->view(), reading_, database_error_, settle_error_, last_poll_, now(), made_at};
+  FeedView view{core_->view(), reading_, database_error_, settle_error_, last_poll_, now().database, made_at};
   for (std::size_t i = 0; i < view.sinks.size(); ++i) {
     const SinkView& sink = view.sinks[i];
     report_cap(i, sink);

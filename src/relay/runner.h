@@ -153,8 +153,7 @@ class Runner {
   void publish_view(bool always);
   void end_with(RunnerEnd end, Failure failure = {});
   void announce_end();
-  Time now() const;
-  std::chrono::steady_clock::time_point steady(Time time) const;
+  Now now() const;
   void set_clock(Time database_now);
 
   const CoreOptions options_;
@@ -165,7 +164,7 @@ class Runner {
 
   // Owned by the core's thread.
   std::unique_ptr<Core> core_;
-  Duration clock_offset_{};  // database time minus steady time
+  Duration clock_offset_{};  // the database's clock, as of its last answer, to the steady one
   std::uint64_t epoch_ = 0;
   std::uint64_t term_ = 0;  // of the lease, as the feed was taken over
   std::uint64_t take_overs_ = 0;
@@ -177,7 +176,7 @@ class Runner {
   std::string database_error_;
   std::string settle_error_;
   int take_over_failures_ = 0;
-  Time retry_take_over_at_ = kNever;
+  SteadyTime retry_take_over_at_ = kNeverSteady;
   Time last_poll_{};
   std::optional<std::chrono::steady_clock::time_point> stop_deadline_;
   bool gave_up_ = false;

@@ -32,6 +32,7 @@ enum class Variant {
   budget_ignored,           // retries go out although the budget has nothing left
   age_by_last_try,          // a message's age is counted from its last try
   spill_missing,            // a sink that is down holds the others of its feed
+  clock_not_set_back,       // a database's clock that is set back is not followed
   spill_from_behind,        // what is spilled of a key is parked from its end
 };
 

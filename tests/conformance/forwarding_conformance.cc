@@ -29,6 +29,7 @@ void ForwardingConformance::SetUp() {
   if (!bench_) return;
   forwarding_ = bench_->make_forwarding();
   ASSERT_NE(forwarding_, nullptr);
+  bench_->lease("r1", kForwardingFeed);
   forwarding_epoch_ = value_of(forwarding_->take_over("r1"));
 }
 
@@ -109,7 +110,7 @@ TEST_P(ForwardingConformance, WhatDiesAgainIsForwardedAgain) {
   EXPECT_TRUE(unforwarded().empty()) << "it waits";
   const auto runs = due();
   ASSERT_EQ(runs.size(), 1u);
-  update(runs.front().deliveries.front().row, ParkedUpdate::Kind::dead);
+  update(runs.front().deliveries.front().row, ParkedUpdate::Kind::dead, {}, false, 1);
   const auto again = unforwarded();
   ASSERT_EQ(again.size(), 1u);
   // A mark of the first death that comes late is none of the second.

@@ -106,7 +106,8 @@ std::vector<std::string> OperatorConformance::deliver_due() {
     for (const auto& run : due()) {
       for (const auto& parked : run.deliveries) {
         delivered.push_back(parked.record->id);
-        batch.updates.push_back({parked.row, ParkedUpdate::Kind::done, parked.attempts, {}, false, "", ""});
+        batch.updates.push_back(
+            {parked.row, ParkedUpdate::Kind::done, parked.attempts, {}, false, "", "", parked.replays});
       }
     }
     if (batch.updates.empty()) return delivered;
@@ -204,6 +205,24 @@ TEST_P(OperatorConformance, AKeyComesBackInItsOrder) {
   EXPECT_EQ(deliver_due(), ids({a, b, c, d}));
 }
 
+// A relay whose settle is in doubt repeats it, maybe behind somebody's back.
+TEST_P(OperatorConformance, ARepeatedSettleUndoesNoRequeue) {
+  const auto a = bench_->insert("1"), b = bench_->insert("2");
+  park({waiting(a), waiting(b)});
+  SettleBatch batch;
+  for (const auto& run : due()) {
+    const bool first = run.key == a->key;
+    batch.updates.push_back({run.deliveries.at(0).row, ParkedUpdate::Kind::dead, 1, {}, first, "http_422", "no"});
+  }
+  settle(batch);
+  ASSERT_EQ(parking().counts.dead, 2);
+  EXPECT_EQ(requeue(of({a->id})), 1);
+  settle(batch);
+  EXPECT_EQ(only(a->id).state, "waiting");
+  EXPECT_EQ(only(b->id).state, "dead");
+  EXPECT_EQ(deliver_due(), ids({a}));
+}
+
 TEST_P(OperatorConformance, BehindWhatWaitsBeforeIt) {
   const auto first = bench_->insert("1"), second = bench_->insert("1");
   park({waiting(first), dead(second)});
@@ -277,8 +296,9 @@ TEST_P(OperatorConformance, WhatDiesAgainIsNotMetTwice) {
     end = step.end;
     SettleBatch batch;
     for (const auto& run : due()) {
-      const auto row = run.deliveries.at(0).row;
-      batch.updates.push_back({row, ParkedUpdate::Kind::dead, 1, {}, false, "http_422", "still no"});
+      const auto& first = run.deliveries.at(0);
+      batch.updates.push_back(
+          {first.row, ParkedUpdate::Kind::dead, 1, {}, false, "http_422", "still no", first.replays});
     }
     if (!batch.empty()) settle(batch);
   }
@@ -305,7 +325,8 @@ TEST_P(OperatorConformance, ReplaysAreCappedAlsoForManyAtOnce) {
     callers.clear();
     SettleBatch batch;
     for (const auto& run : due()) {
-      batch.updates.push_back({run.deliveries.at(0).row, ParkedUpdate::Kind::dead, 1, {}, false, "x", "y"});
+      const auto& first = run.deliveries.at(0);
+      batch.updates.push_back({first.row, ParkedUpdate::Kind::dead, 1, {}, false, "x", "y", first.replays});
     }
     if (!batch.empty()) settle(batch);
   }
@@ -351,7 +372,7 @@ TEST_P(OperatorConformance, ACorrectedMessageMayKeepItsId) {
   EXPECT_EQ(runs[0].deliveries[0].record->payload, "{\"n\":2}");
   EXPECT_EQ(runs[0].deliveries[0].record->headers, a->headers);
   EXPECT_EQ(only(a->id).replays, 1);
-  update(row, ParkedUpdate::Kind::dead);
+  update(row, ParkedUpdate::Kind::dead, {}, false, 1);
   EXPECT_FALSE(value_of(operator_->replace(row, "", "{}", 1, act_))) << "the cap counts for an id";
 }
 
@@ -374,6 +395,83 @@ TEST_P(OperatorConformance, TheLifeOfAMessage) {
   const auto nobody = life("not an id at all");
   EXPECT_EQ(nobody.record, nullptr);
   EXPECT_TRUE(nobody.deliveries.empty());
+}
+
+// Nothing but the audit knows, once the position has passed it and the tombstone is gone.
+TEST_P(OperatorConformance, WhatPeopleEndedIsNeverCalledSent) {
+  const auto records = bury(3);
+  const auto &dropped = records[0]->id, &old_id = records[1]->id, &again = records[2]->id;
+  const std::string new_id = "01970a3e-7c52-7d2f-8a61-3f0c52d1b7aa";
+  EXPECT_EQ(discard(of({dropped})), 1);
+  EXPECT_TRUE(value_of(operator_->replace(only(old_id).row, new_id, "{}", 10, act_)));
+  EXPECT_EQ(requeue(of({again})), 1);
+  EXPECT_EQ(deliver_due().size(), 2u);
+  const auto state_of = [&](const std::string& id) {
+    const auto deliveries = life(id).deliveries;
+    EXPECT_EQ(deliveries.size(), 1u) << id;
+    return deliveries.empty() ? DeliveryInfo{} : deliveries.front();
+  };
+  for (const bool tombstones : {true, false}) {
+    if (!tombstones) {
+      pass_all();
+      EXPECT_EQ(value_of(store_->prune({feed_}, {}, 100, false)), 4);
+    }
+    const auto discarded = state_of(dropped);
+    EXPECT_EQ(discarded.state, "discarded");
+    EXPECT_EQ(discarded.reason, "discarded");
+    EXPECT_EQ(discarded.closed_by, "ana@desk");
+    EXPECT_EQ(discarded.closed_reason, "said so");
+    EXPECT_EQ(discarded.replaced_by, "");
+    const auto replaced = state_of(old_id);
+    EXPECT_EQ(replaced.state, "discarded");
+    EXPECT_EQ(replaced.reason, "replaced");
+    EXPECT_EQ(replaced.replaced_by, new_id);
+    EXPECT_EQ(state_of(new_id).replaces, old_id);
+    EXPECT_EQ(state_of(new_id).state, tombstones ? "done" : "finished");
+    EXPECT_EQ(state_of(again).state, tombstones ? "done" : "sent");
+  }
+  EXPECT_EQ(ids(listed(ListedState::sent)), std::vector<std::string>{again});
+}
+
+TEST_P(OperatorConformance, WhatWasThereBeforeItsSinkBeganIsSkipped) {
+  const auto before = bench_->insert("1");
+  const Feed late{"late", {"late"}, true, false};
+  const std::vector<RouteFilter> to_late{{"late", {}, {}}};
+  const auto epoch = take_over(*store_, late).epoch;
+  const auto after = bench_->insert("1");
+  SettleBatch batch;
+  batch.position = bench_->after_all();
+  const auto settled = store_->settle(late, epoch, batch);
+  ASSERT_TRUE(settled) << settled.failure().what;
+  const auto state_of = [&](const RecordPtr& record) {
+    return value_of(operator_->life(record->id, to_late)).deliveries.at(0).state;
+  };
+  EXPECT_EQ(state_of(before), "skipped");
+  EXPECT_EQ(state_of(after), "sent");
+  EXPECT_EQ(ids(value_of(operator_->list(ListedState::sent, {}, to_late, 10))), std::vector<std::string>{after->id});
+  take_over(*store_, late);
+  EXPECT_EQ(state_of(before), "skipped") << "a second start is no beginning";
+
+  // Forgotten, and named again.
+  EXPECT_TRUE(value_of(operator_->forget("late", 10, act_)));
+  batch.position = bench_->after_all();
+  const auto again =
+      store_->settle({"late", {"late"}, true, true}, take_over(*store_, {"late", {"late"}, true, true}).epoch, batch);
+  ASSERT_TRUE(again) << again.failure().what;
+  EXPECT_EQ(state_of(before), "sent");
+}
+
+TEST_P(OperatorConformance, RowsThatASinkHasNotPassedAreCounted) {
+  EXPECT_EQ(value_of(operator_->holdings("events")).unsent, 0);
+  for (int i = 0; i < 3; ++i) bench_->insert("1");
+  EXPECT_EQ(value_of(operator_->holdings("events")).unsent, 3);
+  EXPECT_EQ(value_of(operator_->holdings("nobody")).unsent, 0) << "it has no position";
+  pass_all();
+  EXPECT_EQ(value_of(operator_->holdings("events")).unsent, 0);
+  bench_->insert("1");
+  const auto holdings = value_of(operator_->holdings("events"));
+  EXPECT_EQ(holdings.unsent, 1);
+  EXPECT_FALSE(holdings.unsent_is_capped);
 }
 
 TEST_P(OperatorConformance, PausesAreSeenByEveryStore) {
@@ -444,7 +542,7 @@ TEST_P(OperatorConformance, NobodyIsForgottenBetweenRelayAndOperator) {
     SettleBatch batch;
     for (const auto& run : due()) {
       for (const auto& parked : run.deliveries) {
-        batch.updates.push_back({parked.row, ParkedUpdate::Kind::done, 0, {}, false, "", ""});
+        batch.updates.push_back({parked.row, ParkedUpdate::Kind::done, 0, {}, false, "", "", parked.replays});
       }
     }
     batch.parks = {dead(head, true), behind(next)};

@@ -36,7 +36,10 @@ void StoreConformance::SetUp() {
   state_ = take_over(*store_, feed_);
 }
 
-FeedState StoreConformance::take_over(Store& store, const Feed& feed) { return value_of(store.take_over(feed, "r1")); }
+FeedState StoreConformance::take_over(Store& store, const Feed& feed) {
+  bench_->lease("r1", feed.name);
+  return value_of(store.take_over(feed, "r1"));
+}
 
 Result<void> StoreConformance::try_settle(const SettleBatch& batch) {
   return store_->settle(feed_, state_.epoch, batch);
@@ -68,9 +71,9 @@ PageFacts StoreConformance::facts(const std::vector<RecordPtr>& records) {
   return value_of(store_->page_facts("events", keys, ids(records)));
 }
 
-void StoreConformance::update(std::int64_t row, ParkedUpdate::Kind kind, Duration wait, bool holds_key) {
+void StoreConformance::update(std::int64_t row, ParkedUpdate::Kind kind, Duration wait, bool holds_key, int replays) {
   SettleBatch batch;
-  batch.updates.push_back({row, kind, 3, state_.database_now + wait, holds_key, "http_500", "it said no"});
+  batch.updates.push_back({row, kind, 3, state_.database_now + wait, holds_key, "http_500", "it said no", replays});
   settle(batch);
 }
 

@@ -24,6 +24,8 @@ class StoreBench {
 
   // Another relay's store on the same database.
   virtual std::unique_ptr<Store> make_store() = 0;
+  // Gives the relay a lease on the feed, where this database keeps leases.
+  virtual void lease(const std::string& /*relay*/, const std::string& /*feed*/) {}
   // What people use beside it; null: this database has none.
   virtual std::unique_ptr<OperatorStore> make_operator() { return nullptr; }
   virtual std::unique_ptr<ForwardingStore> make_forwarding() { return nullptr; }
@@ -56,7 +58,7 @@ class StoreConformance : public testing::TestWithParam<StoreType> {
   Store::Parking parking();
   PageFacts facts(const std::vector<RecordPtr>& records);
   StoreStatus status();
-  void update(std::int64_t row, ParkedUpdate::Kind kind, Duration wait = {}, bool holds_key = false);
+  void update(std::int64_t row, ParkedUpdate::Kind kind, Duration wait = {}, bool holds_key = false, int replays = 0);
 
   Park waiting(const RecordPtr& record, Duration wait = -1s) const;
   Park behind(const RecordPtr& record) const;

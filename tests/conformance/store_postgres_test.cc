@@ -1,5 +1,6 @@
 #include "conformance/forwarding_conformance.h"
 #include "source/poll/table_shape.h"
+#include "store/postgres/leases.h"
 #include "store/postgres/postgres_forwarding.h"
 #include "store/postgres/postgres_operator.h"
 #include "store/postgres/postgres_store.h"
@@ -25,6 +26,10 @@ class PostgresBench : public StoreBench {
   }
 
   std::unique_ptr<Store> make_store() override { return make_postgres_store(database_.url(), shape_.table); }
+  void lease(const std::string& relay, const std::string& feed) override {
+    auto renewed = make_postgres_leases(database_.url(), shape_.table)->renew(relay, "", {feed}, 1h);
+    if (!renewed) throw std::runtime_error(renewed.failure().what);
+  }
   std::unique_ptr<OperatorStore> make_operator() override {
     return make_postgres_operator(database_.url(), shape_.table);
   }

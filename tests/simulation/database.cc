@@ -76,7 +76,7 @@ void Database::add_message(Transaction& transaction, const std::string& type, co
     if (dice_.chance(scenario_.always_500)) m.kind = MessageKind::always_500;
     if (dice_.chance(scenario_.too_large)) m.kind = MessageKind::too_large;
     if (dice_.chance(scenario_.not_due)) {
-      m.not_before = loop_.now() + dice_.between(Duration(100ms), Duration(4s));
+      m.not_before = now() + dice_.between(Duration(100ms), Duration(4s));
     }
   }
   trace_("db      insert {} {}#{} seq {} xid {}{}", m.id, m.key, m.n, m.seq, m.xid,
@@ -121,6 +121,11 @@ std::uint64_t Database::take_xid() {
 void Database::finish_xid(std::uint64_t xid) {
   running_.erase(xid);
   latest_finished_ = std::max(latest_finished_, xid);
+}
+
+void Database::set_clock(Duration forward) {
+  trace_("db      the clock is set: {} s ahead", forward.count() / 1'000'000);
+  set_forward_ = forward;
 }
 
 std::string Database::snapshot() const {

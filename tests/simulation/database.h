@@ -61,6 +61,10 @@ class Database {
   // No transaction is open and none is to come.
   bool quiet() const { return open_.empty() && to_come_ == 0; }
 
+  // Its clock, which may be set.
+  Time now() const { return loop_.now() + set_forward_; }
+  void set_clock(Duration forward);
+
   std::string snapshot() const;
   const Snapshot& parse(const std::string& text) const;
 
@@ -93,6 +97,7 @@ class Database {
   std::map<std::string, int> counters_;  // key → n, as the lock's holder sees it
   std::set<std::string> locked_;
   std::map<int, Transaction> open_;
+  Duration set_forward_{0};
   int begun_ = 0;
   int to_come_ = 0;
   int trickles_ = 0;

@@ -10,14 +10,14 @@ namespace {
 // As app/relay_service counts it: what covers the way of an answer, and taking back what a client holds.
 constexpr int kMarginPart = 4;
 constexpr Duration kRenewEvery{1s};
-constexpr Duration kClockOffsetMax{3600s};
+constexpr Duration kUptimeMax{7200s};
 }  // namespace
 
 Process::Process(Relay::World world, int number)
     : world_(world),
       number_(number),
       name_(fmt::format("R{}", number)),
-      clock_offset_(world.dice.between(-kClockOffsetMax, kClockOffsetMax)) {}
+      uptime_(world.dice.between(Duration(0), kUptimeMax)) {}
 
 void Process::start() {
   world_.trace("{}      starts", name_);
@@ -54,7 +54,7 @@ void Process::keep_lease() {
   if (!running() || ending_) return;
   const Duration lasts = world_.scenario.lease;
   const Time next = world_.loop.now() + std::min(kRenewEvery, lasts / kMarginPart);
-  const Time asked_at = local_now();
+  const SteadyTime asked_at = local_now();
   renewing_ = true;
   auto roster = std::make_shared<Roster>();
   call([this, roster,
@@ -71,11 +71,11 @@ void Process::keep_lease() {
        });
 }
 
-void Process::renewed(Time asked_at, const Roster& roster) {
+void Process::renewed(SteadyTime asked_at, const Roster& roster) {
   const Duration lasts = world_.scenario.lease;
   if (asked_at >= until_) ++term_;
-  until_ = world_.scenario.mode == Mode::cursor ? kNever : asked_at + lasts - lasts / kMarginPart;
-  if (until_ != kNever) {
+  until_ = world_.scenario.mode == Mode::cursor ? kNeverSteady : asked_at + lasts - lasts / kMarginPart;
+  if (until_ != kNeverSteady) {
     world_.loop.after(std::max(Duration(0), until_ - local_now()), [this] { event([this] { look_at_lease(); }); });
   }
   look_at_lease();

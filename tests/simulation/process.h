@@ -43,7 +43,7 @@ class Process {
   // First moment at which something of it runs, after what the clients hold has gone out.
   Time awake_at() const { return stopped_until_ + Duration(1); }
   bool calls_are_held() const { return calls_held_ && is_stopped(); }
-  Time local_now() const { return world_.loop.now() + clock_offset_; }
+  SteadyTime local_now() const { return SteadyTime(world_.loop.now().time_since_epoch() + uptime_); }
   // The term of its lease that is valid now, by its own clock; 0: none.
   std::uint64_t term() const { return local_now() < until_ ? term_ : 0; }
   bool paused(std::size_t sink) const { return paused_.contains(sink); }
@@ -60,7 +60,7 @@ class Process {
   void event(std::function<void()> event);
   void call(std::function<void()> effect, std::function<void(bool answered)> answer);
   void keep_lease();
-  void renewed(Time asked_at, const Roster& roster);
+  void renewed(SteadyTime asked_at, const Roster& roster);
   void look_at_lease();
   void follow(const Roster& roster);
   void start_relay(const Share& share);
@@ -72,7 +72,7 @@ class Process {
   Relay::World world_;
   const int number_;
   const std::string name_;
-  const Duration clock_offset_;
+  const Duration uptime_;  // of its machine, as the world begins
   bool alive_ = true;
   bool ended_ = false;
   bool leaving_ = false;
@@ -83,7 +83,7 @@ class Process {
   bool calls_held_ = false;
   Time keeper_free_{};
   std::uint64_t term_ = 0;
-  Time until_ = Time::min();  // by its own clock
+  SteadyTime until_ = SteadyTime::min();  // by its own clock
   std::set<std::size_t> paused_;
   std::vector<Running> running_;  // and those that have ended: what is on its way still names them
 };

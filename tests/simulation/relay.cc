@@ -51,13 +51,20 @@ Relay::Relay(World world, Process& process, Lanes lanes, int number)
     clients_.push_back(std::make_unique<SimSink>(sinks, *world.far_ends[i], i));
     (void)clients_.back()->open(*listeners_.back());
   }
-  clock_offset_ = world.loop.now() - process.local_now() + world.dice.between(Duration(-2s), Duration(2s));
+  set_clock(world.loop.now() + world.dice.between(Duration(-2s), Duration(2s)));
   CoreOptions options = world.scenario.options;
   options.feed = feed_;
   core_ = std::make_unique<Core>(options, std::make_shared<Router>(world.scenario.routes), world.dice.next());
 }
 
-Time Relay::now() const { return process_.local_now() + clock_offset_; }
+Now Relay::now() const {
+  const SteadyTime steady = process_.local_now();
+  return {steady, Time(steady.time_since_epoch() + clock_offset_)};
+}
+
+void Relay::set_clock(Time database_now) {
+  clock_offset_ = database_now.time_since_epoch() - process_.local_now().time_since_epoch();
+}
 
 void Relay::event(std::function<void()> event) {
   if (!process_.running() || finished_) return;
@@ -66,6 +73,7 @@ void Relay::event(std::function<void()> event) {
     return;
   }
   watch_lease();
+  lag_max_ = std::max(lag_max_, world_.database.now() - now().database);
   event();
   carry_out();
 }
@@ -161,7 +169,8 @@ void Relay::open_source(const FeedState& state, std::uint64_t asked) {
 
 void Relay::taken_over(const FeedState& state) {
   epoch_ = state.epoch;
-  clock_offset_ = state.database_now - process_.local_now();
+  set_clock(state.database_now);
+  lag_max_ = Duration(0);
   in_doubt_.clear();
   restarting_ = false;
   if (++life_ == 1) began_at_ = world_.loop.now();
@@ -280,7 +289,7 @@ void Relay::publish(const Commands::Publish& publish) {
     world_.trace("{}      publish {} to {} {} (attempt {})", name_, each.record->id,
                  world_.scenario.sinks[publish.sink].name, each.destination, each.attempt);
     world_.witness.published({life(), stale(), fenced_, !world_.leases.valid(process_.name()),
-                              process_.paused(publish.sink), world_.loop.now() - now(), began_at_},
+                              process_.paused(publish.sink), lag_max_, began_at_},
                              publish.sink, each);
   }
   clients_[publish.sink]->publish(publish.batch);
@@ -308,6 +317,7 @@ void Relay::fetch(const Commands::Fetch& fetch) {
                        page->window_done ? ", the last of the window" : "");
         }
         check_memory();
+        set_clock(page->database_now);
         core_->fetched(std::move(*page), now());
       });
 }
@@ -406,17 +416,18 @@ void Relay::reopen(std::size_t sink) {
   });
 }
 
-void Relay::wake(Time at) {
-  if (at == wake_at_ && at > now()) return;
+void Relay::wake(SteadyTime at) {
+  const SteadyTime now = process_.local_now();
+  if (at == wake_at_ && at > now) return;
   wake_at_ = at;
   const auto order = ++wake_order_;
-  if (at == kNever) return;
-  world_.loop.at(std::max(world_.loop.now() + (at - now()), world_.loop.now() + Duration(1)), [this, order] {
+  if (at == kNeverSteady) return;
+  world_.loop.after(std::max(at - now, Duration(1)), [this, order] {
     if (order != wake_order_) return;
-    wake_at_ = kNever;
+    wake_at_ = kNeverSteady;
     event([this] {
       if (++idle_ticks_ > kIdleTicksMax) world_.witness.broken("{} wakes again and again for nothing", name_);
-      core_->tick(now());
+      core_->tick(this->now());
     });
   });
 }

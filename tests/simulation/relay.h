@@ -70,7 +70,8 @@ class Relay {
   // Runs `event` when the process is awake, then carries out what the core asks for. Nothing if it has crashed.
   void event(std::function<void()> event);
   void watch_lease();
-  Time now() const;
+  Now now() const;
+  void set_clock(Time database_now);
   // A call to the database: `effect` there, `answer(result)` here, and every way in which that goes wrong.
   using Answer = std::function<void(const Result<void>& result)>;
   void run_effect(std::function<void()> effect);
@@ -89,7 +90,7 @@ class Relay {
   void due(const Commands::Due& due);
   void reopen(std::size_t sink);
   void restart();
-  void wake(Time at);
+  void wake(SteadyTime at);
   void check_memory();
 
   World world_;
@@ -102,10 +103,11 @@ class Relay {
   std::uint64_t epoch_ = 0;
   std::uint64_t term_ = 0;
   std::uint64_t take_overs_ = 0;
-  Duration clock_offset_{};  // of the database's clock, as of the last take-over, to the process's own
+  Duration clock_offset_{};  // the database's clock, as of its last answer, to the process's own
+  Duration lag_max_{};       // how far that was behind at most
   Time store_free_{};        // when the store's thread is done with what it does now
   Time source_free_{};
-  Time wake_at_ = kNever;
+  SteadyTime wake_at_ = kNeverSteady;
   std::uint64_t wake_order_ = 0;
   int idle_ticks_ = 0;
   int life_ = 0;  // of the core's memory: a restart begins another

@@ -11,6 +11,7 @@ namespace outbox::sim {
 namespace {
 
 constexpr int kNoCap = 1000;
+constexpr Duration kClockChaos{20s};
 
 bool capped(const Scenario& s) {
   return std::any_of(s.options.sinks.begin(), s.options.sinks.end(),
@@ -173,6 +174,34 @@ void draw_retries(Scenario& s, Dice dice) {
   }
 }
 
+// Whoever mended something sends again what died of it, while the traffic goes on.
+void draw_redrives(Scenario& s, Dice dice) {
+  if (s.one_down != Scenario::OneDown::none) return;
+  s.events.redrives = few(dice, 0.3, 3);
+  if (s.mode != Mode::mark || capped(s) || !dice.chance(0.1)) return;
+  // What dies again and again, while it stays open for a time whether that is written.
+  s.events.redrives = dice.between(6, 12);
+  s.faults.call_in_doubt = 0.3;
+  s.poison = 0.3;
+}
+
+// The database's clock is set, and nothing else goes wrong but messages that fail and are tried again. The marks in
+// time that a run could judge by that clock are left out.
+void draw_clock(Scenario& s, Dice dice) {
+  if (capped(s) || s.one_down != Scenario::OneDown::none || !dice.chance(0.04)) return;
+  s.faults = {};
+  s.faults.message_fails = 0.2;
+  s.events = {};
+  s.events.clock_steps = dice.between(1, 3);
+  s.processes = 1;
+  s.always_500 = s.not_due = 0;
+  for (CoreSink& sink : s.options.sinks) sink.retry.age.reset();
+  for (Route& route : s.routes) {
+    if (route.retry) route.retry->age.reset();
+  }
+  s.chaos = kClockChaos;
+}
+
 }  // namespace
 
 Scenario draw_scenario(std::uint64_t seed) {
@@ -189,6 +218,8 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_spills(s, Dice(seed * 0xE7037ED1A0B428DBu + 1));
   draw_sleepers(s, Dice(seed * 0xA0761D6478BD642Fu + 1));
   draw_retries(s, Dice(seed * 0xD1B54A32D192ED03u + 1));
+  draw_redrives(s, Dice(seed * 0x94D049BB133111EBu + 1));
+  draw_clock(s, Dice(seed * 0xBF58476D1CE4E5B9u + 1));
   s.events.retentions = few(dice, 0.5, 4);
   s.ends_with_drain = dice.chance(0.5);
   s.options.feed.positions = s.mode != Mode::mark;
@@ -217,10 +248,11 @@ std::string Scenario::summary() const {
   return text + fmt::format(
                     "\n  {} relays, lease {} ms · {} crashes, {} joins, {} leaves, {} stops, {} pauses of a sink, "
                     "{}+{} outages "
-                    "of sink and destinations, {} of the store, {} operator actions",
+                    "of sink and destinations, {} of the store, {} operator actions, {} redrives, {} steps of "
+                    "its clock",
                     processes, lease.count() / 1000, events.crashes, events.joins, events.leaves, events.stops,
                     events.sink_pauses, events.sink_outages, events.destination_outages, events.store_outages,
-                    events.operator_actions);
+                    events.operator_actions, events.redrives, events.clock_steps);
 }
 
 }  // namespace outbox::sim

@@ -54,7 +54,9 @@ struct Events {
   int sink_outages = 0;
   int destination_outages = 0;
   int store_outages = 0;
-  int operator_actions = 0;
+  int operator_actions = 0;  // on one parked delivery
+  int clock_steps = 0;       // the database's clock is set an hour back or forward
+  int redrives = 0;          // all dead letters of a sink at once
   int retentions = 0;
 };
 

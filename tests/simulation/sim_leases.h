@@ -1,7 +1,8 @@
 // SimLeases: who is there and which lanes belong to whom, with the meaning that store/leases.h gives it, on the
 // database's clock. Every call takes effect at once; delays, failures and doubt are the driver's (process.h).
 //
-// One feed. Where a table is a file (cursor mode) a lease is a lock: it ends with the process and not before.
+// One feed. Where a table is a file (cursor mode) a lease is a lock: it ends with the process and not before. The
+// database's clock is set (Database::set_clock) only where one process is there: leases do without.
 #pragma once
 
 #include <cstdint>

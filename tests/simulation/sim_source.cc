@@ -26,7 +26,7 @@ Result<void> SimSource::open(const Position& start) {
 
 Result<Page> SimSource::fetch(std::size_t max_records, std::size_t max_bytes) {
   Page page;
-  page.database_now = loop_.now();
+  page.database_now = database_.now();
   switch (scenario_.mode) {
     case Mode::snapshot: fetch_window(page, max_records, max_bytes); break;
     case Mode::cursor: fetch_cursor(page, max_records, max_bytes); break;

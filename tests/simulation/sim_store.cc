@@ -11,6 +11,7 @@ namespace outbox::sim {
 namespace {
 // Where rows are marked, a settle that is in doubt is repeated for a while: a tombstone has to outlive that.
 constexpr Duration kMarkedTombstoneAge{10s};
+constexpr int kReplaysMax = 10;
 }  // namespace
 
 SimStore::SimStore(const Scenario& scenario, Database& database, Loop& loop, SimLeases& leases, Witness& witness,
@@ -20,6 +21,7 @@ SimStore::SimStore(const Scenario& scenario, Database& database, Loop& loop, Sim
 Result<FeedState> SimStore::take_over(const Feed& feed, const std::string& relay) {
   auto* row = leases_.find(feed.lanes);
   if (row == nullptr) return Failure{FailureKind::fenced, "the lanes were divided otherwise meanwhile"};
+  if (!leases_.valid(relay)) return Failure{FailureKind::fenced, "the lease of " + relay + " has run out"};
   if (row->owner != relay && leases_.valid(row->owner) && !flawed(Flaw::takes_what_is_leased)) {
     return Failure{FailureKind::fenced, row->owner + " owns them"};
   }
@@ -29,7 +31,7 @@ Result<FeedState> SimStore::take_over(const Feed& feed, const std::string& relay
   const Position& at = row->position;
   trace_("store   {} taken over by {}, epoch {}, position {} → {} seq {} +{}", to_string(feed.lanes), relay, row->epoch,
          at.from, at.to, at.seq, at.ahead.size());
-  return FeedState{at, row->epoch, loop_.now()};
+  return FeedState{at, row->epoch, database_.now()};
 }
 
 Result<void> SimStore::settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) {
@@ -74,9 +76,12 @@ void SimStore::park(const Park& park, const Lanes& lanes) {
   row.not_due = park.not_due;
   row.holds_key = park.holds_key;
   row.reason = park.reason;
-  row.failing_since = loop_.now();
+  row.failing_since = row.changed_at = database_.now();
   rows_.push_back(row);
   if (park.attempts > 0) witness_.failing(park.sink, message);
+  if (park.state == DeliveryState::waiting && !park.not_due) {
+    witness_.waits_until(park.sink, message, park.next_attempt);
+  }
   witness_.parked(park.sink, message, park.state == DeliveryState::dead, park.reason);
   if (park.state == DeliveryState::waiting && !park.charged && !park.not_due && park.reason != "held_up") {
     witness_.parked_for_destination(park.sink, parking(park.sink, lanes)->counts.uncharged,
@@ -89,17 +94,22 @@ void SimStore::update(const ParkedUpdate& update) {
   // Whoever discarded it meanwhile has decided; a repeated settle finds its work done.
   if (row == rows_.end()) return;
   if (row->state != DeliveryState::waiting && !flawed(Flaw::update_revives)) return;
+  if (row->replays != update.replays && !flawed(Flaw::update_undoes_requeue)) return;
   switch (update.kind) {
     case ParkedUpdate::Kind::done: row->state = DeliveryState::settled; break;
-    case ParkedUpdate::Kind::waiting: row->next_attempt = update.next_attempt; break;
+    case ParkedUpdate::Kind::waiting:
+      row->next_attempt = update.next_attempt;
+      witness_.waits_until(row->sink, database_.messages()[static_cast<std::size_t>(row->message)],
+                           update.next_attempt);
+      break;
     case ParkedUpdate::Kind::dead: row->state = DeliveryState::dead; break;
   }
   row->not_due = false;
-  row->done_at = loop_.now();
+  row->changed_at = database_.now();
   row->charged = row->charged || update.attempts > row->attempts;
   const auto& message = database_.messages()[static_cast<std::size_t>(row->message)];
   if (row->attempts == 0 && update.attempts > 0) {
-    row->failing_since = loop_.now();
+    row->failing_since = database_.now();
     witness_.failing(row->sink, message);
   }
   row->attempts = update.attempts;
@@ -113,7 +123,7 @@ void SimStore::drop_tombstones() {
   std::erase_if(rows_, [&](const Row& row) {
     if (row.state != DeliveryState::settled) return false;
     const auto& message = database_.messages()[static_cast<std::size_t>(row.message)];
-    return flawed(Flaw::no_tombstones) || (passed(message) && loop_.now() - row.done_at > age);
+    return flawed(Flaw::no_tombstones) || (passed(message) && database_.now() - row.changed_at > age);
   });
 }
 
@@ -125,7 +135,7 @@ bool SimStore::passed(const Message& message) const {
   return database_.covered(message, prefix);
 }
 
-bool SimStore::waits_for_its_time(const Row& row) const { return row.not_due && row.next_attempt > loop_.now(); }
+bool SimStore::waits_for_its_time(const Row& row) const { return row.not_due && row.next_attempt > database_.now(); }
 
 std::vector<const SimStore::Row*> SimStore::of_key(const std::string& sink, const std::string& key) const {
   std::vector<const Row*> found;
@@ -140,7 +150,7 @@ std::vector<const SimStore::Row*> SimStore::triable(const std::vector<const Row*
   for (const Row* row : rows) {
     if (row->state == DeliveryState::dead && row->holds_key) break;
     if (row->state != DeliveryState::waiting || waits_for_its_time(*row)) continue;
-    if (row->next_attempt > loop_.now()) break;
+    if (row->next_attempt > database_.now()) break;
     run.push_back(row);
   }
   return run;
@@ -230,7 +240,7 @@ Result<std::int64_t> SimStore::prune(const std::vector<Feed>&, const Retention&,
 
 void SimStore::discard(Row& row) {
   row.state = DeliveryState::settled;
-  row.done_at = loop_.now();
+  row.changed_at = database_.now();
   const auto& message = database_.messages()[static_cast<std::size_t>(row.message)];
   trace_("operator discards {} at {}", message.id, row.sink);
   witness_.discarded(row.sink, message);
@@ -238,8 +248,10 @@ void SimStore::discard(Row& row) {
 
 void SimStore::requeue(Row& row, bool edited) {
   row.state = DeliveryState::waiting;
-  row.next_attempt = loop_.now();
+  row.next_attempt = database_.now();
   row.attempts = 0;
+  row.not_due = false;
+  row.changed_at = database_.now();
   row.reason = "requeued";
   row.charged = true;
   row.holds_key = false;
@@ -248,6 +260,18 @@ void SimStore::requeue(Row& row, bool edited) {
   const auto& message = database_.messages()[static_cast<std::size_t>(row.message)];
   trace_("operator requeues {} at {}{}", message.id, row.sink, edited ? ", edited" : "");
   witness_.requeued(row.sink, message, edited);
+}
+
+bool SimStore::requeue(Walk& walk, std::size_t max_rows) {
+  std::size_t met = 0;
+  for (Row& row : rows_) {
+    if (row.sink != walk.sink || row.state != DeliveryState::dead) continue;
+    if (row.ord <= walk.ord || row.changed_at > walk.until) continue;
+    if (met++ == max_rows) return true;
+    walk.ord = row.ord;
+    if (row.replays < kReplaysMax) requeue(row, false);
+  }
+  return false;
 }
 
 }  // namespace outbox::sim

@@ -30,7 +30,7 @@ class SimStore final : public Store {
     std::string reason;
     int version = 1;  // of the payload; an edit raises it
     int replays = 0;
-    Time done_at{};
+    Time changed_at{};
     Time failing_since{};
   };
 
@@ -52,6 +52,16 @@ class SimStore final : public Store {
   // The operator's hand.
   void discard(Row& row);
   void requeue(Row& row, bool edited);
+  // A walk through the dead letters of a sink in their order, a transaction a step, as OperatorStore::requeue() does
+  // it.
+  struct Walk {
+    std::string sink;
+    Time until{};
+    std::int64_t ord = 0;
+  };
+  Walk begin_walk(const std::string& sink) const { return {sink, database_.now(), 0}; }
+  // False: nothing is left.
+  bool requeue(Walk& walk, std::size_t max_rows);
 
   std::vector<Row>& rows() { return rows_; }
   const std::vector<Row>& rows() const { return rows_; }

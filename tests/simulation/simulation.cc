@@ -13,6 +13,10 @@ constexpr Duration kHealedMax{180s};  // of virtual time, for all that is left t
 constexpr Duration kCloseMax{60s};
 constexpr Duration kTend{500ms};
 constexpr std::size_t kProcessesMax = 4;
+// When the database's clock is set, early in the chaos; and by then all has to have come that was written so long ago:
+// what keeps its transaction open, fails twice and meets a breaker takes its time.
+constexpr Duration kClockIsSet{6s};
+constexpr Duration kClockPatience{12s};
 
 }  // namespace
 
@@ -71,7 +75,11 @@ void Simulation::plan_chaos() {
   plan(events.destination_outages, &Simulation::destination_outage);
   plan(events.store_outages, &Simulation::store_outage);
   plan(events.operator_actions, &Simulation::operate);
+  plan(events.redrives, &Simulation::redrive);
   plan(events.retentions, &Simulation::prune);
+  for (int i = 0; i < events.clock_steps; ++i) {
+    loop_.after(dice_.between(Duration(0), kClockIsSet), [this] { set_clock(); });
+  }
   for (int i = 0; i < events.stops; ++i) {
     loop_.after(dice_.between(Duration(0), scenario_.chaos), [this] {
       if (const auto all = running(); !all.empty())
@@ -161,6 +169,26 @@ void Simulation::operate() {
   store_.requeue(row, dice_.chance(0.5));
 }
 
+void Simulation::set_clock() {
+  const Duration forward = dice_.between(-1, 1) * Duration(1h);
+  clock_forward_max_ = std::max(clock_forward_max_, forward);
+  database_.set_clock(forward);
+  witness_.clock_set();
+}
+
+void Simulation::redrive() {
+  const auto& sink = dice_.pick(scenario_.sinks).name;
+  trace_("operator requeues all that is dead at {}", sink);
+  redrive_on(store_.begin_walk(sink), static_cast<std::size_t>(dice_.between(1, 10)));
+}
+
+// Steps come one after the other, whatever the relays do between them.
+void Simulation::redrive_on(SimStore::Walk walk, std::size_t max_rows) {
+  if (healed_ || !store_.requeue(walk, max_rows)) return;
+  loop_.after(dice_.between(Duration(10), scenario_.delay_max),
+              [this, walk = std::move(walk), max_rows] { redrive_on(walk, max_rows); });
+}
+
 void Simulation::prune() {
   const auto removed = *store_.prune({scenario_.options.feed}, {}, dice_.between(1, 50), false);
   trace_("world   retention removes {} rows", removed);
@@ -172,6 +200,12 @@ void Simulation::heal() {
   if (scenario_.one_down != Scenario::OneDown::none) {
     witness_.check_goes_on(1, loop_.now() - Duration(5s));
     processes_[0]->pause(0, false);
+  }
+  if (scenario_.events.clock_steps > 0) {
+    for (std::size_t sink = 0; sink < scenario_.sinks.size(); ++sink) {
+      witness_.check_goes_on(sink, loop_.now() - kClockPatience);
+    }
+    database_.set_clock(clock_forward_max_);  // what was parked before the clock was set back waits for that moment
   }
   healed_ = true;
   faults_ = {};

@@ -47,6 +47,9 @@ class Simulation {
   void destination_outage();
   void store_outage();
   void operate();
+  void set_clock();
+  void redrive();
+  void redrive_on(SimStore::Walk walk, std::size_t max_rows);
   void prune();
 
   void supervise();
@@ -69,6 +72,7 @@ class Simulation {
   bool healed_ = false;
   bool closing_ = false;
   int crashes_ = 0;
+  Duration clock_forward_max_{0};
   Loop loop_;
   Trace trace_;
   Dice dice_;

@@ -61,6 +61,7 @@ const std::vector<Broken> kBroken{
     CORE(pause_ignored),
     CORE(budget_ignored),
     CORE(age_by_last_try),
+    CORE(clock_not_set_back),
     CORE(spill_missing),
     CORE(spill_from_behind),
     BENEATH(window_taken_anew),
@@ -69,6 +70,7 @@ const std::vector<Broken> kBroken{
     BENEATH(takes_what_is_leased),
     BENEATH(parks_twice),
     BENEATH(update_revives),
+    BENEATH(update_undoes_requeue),
 };
 #undef CORE
 #undef BENEATH

@@ -59,7 +59,7 @@ class Witness {
     bool fenced = false;  // and this one knows
     bool lapsed = false;  // its lease has run out
     bool paused = false;  // the operator has paused the sink
-    Duration lag{0};      // of its clock behind the database's
+    Duration lag{0};      // at most, of the database's clock as it knows it behind what it is
     Time since{};         // when its core began
   };
   // The share is taken over: what was published and not settled before may come twice.
@@ -78,7 +78,10 @@ class Witness {
   void row_updated(const std::string& sink, const Message& message, ParkedUpdate::Kind kind, const std::string& reason);
   // The row says from now on that the message has failed by its own fault.
   void failing(const std::string& sink, const Message& message);
-  // All that was written before has come to the sink.
+  // It is not to be tried before then, by the database's clock.
+  void waits_until(const std::string& sink, const Message& message, Time next_attempt);
+  void clock_set() { clock_set_at_ = loop_.now(); }
+  // All that was written before has come to the sink, or was parked.
   void check_goes_on(std::size_t sink, Time created_before);
   void parked_for_destination(const std::string& sink, std::int64_t rows, bool follows);
   void discarded(const std::string& sink, const Message& message);
@@ -133,6 +136,7 @@ class Witness {
   int doubts_ = 0;
   int exposed_ = 0;   // published and not settled at a take-over
   int requeued_ = 0;  // by the operator
+  Time clock_set_at_{-1h};
   int writing_life_ = -1;
   std::uint64_t writing_step_ = 0;
   std::string broken_promise_;

@@ -118,6 +118,7 @@ void MemoryOutbox::requeue(std::int64_t row) {
     if (each.row != row || each.state != "dead") continue;
     each.state = "waiting";
     each.park.attempts = 0;
+    ++each.replays;
     each.park.holds_key = false;
     each.park.next_attempt = state_->now();
   }

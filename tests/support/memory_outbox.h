@@ -46,6 +46,7 @@ class MemoryOutbox {
     Time died_at{};     // for dead
     Park park;
     Time parked_at{};  // for one that has failed: the first time
+    int replays = 0;
   };
   std::vector<ParkedRow> parked(const std::string& sink) const;
 

@@ -159,7 +159,7 @@ class MemoryStore final : public Store {
         run.more = true;
         break;
       }
-      run.deliveries.push_back({row.row, row.park.record, row.park.attempts, 0, row.parked_at});
+      run.deliveries.push_back({row.row, row.park.record, row.park.attempts, row.replays, row.parked_at});
     }
     return run;
   }
@@ -213,7 +213,7 @@ class MemoryStore final : public Store {
 
   void apply(const ParkedUpdate& update) {
     for (auto& row : state_->parked) {
-      if (row.row != update.row || row.state != "waiting") continue;
+      if (row.row != update.row || row.state != "waiting" || row.replays != update.replays) continue;
       row.park.not_due = false;
       if (update.kind == ParkedUpdate::Kind::done) {
         row.state = "done";

@@ -118,10 +118,10 @@ Result<void> update_parked(db::PgConnection& connection, const PgNames& names,
       " reason = case when u.state = 'done' then d.reason else u.reason end,"
       " last_error = case when u.state = 'done' then d.last_error else u.last_error end,"
       " body = case when u.state = 'done' then null else d.body end"
-      " from unnest($1::bigint[], $2::text[], $3::int[], $4::timestamptz[], $5::bool[], $6::text[], $7::text[])"
-      " as u (delivery_id, state, attempts, next_attempt_at, holds_key, reason, last_error)"
-      " where d.delivery_id = u.delivery_id and d.state <> 'discarded'";
-  std::vector<PgValue> rows, states, attempts, next, holds, reasons, errors;
+      " from unnest($1::bigint[], $2::text[], $3::int[], $4::timestamptz[], $5::bool[], $6::text[], $7::text[],"
+      " $8::int[]) as u (delivery_id, state, attempts, next_attempt_at, holds_key, reason, last_error, replays)"
+      " where d.delivery_id = u.delivery_id and d.state = 'waiting' and d.replays = u.replays";
+  std::vector<PgValue> rows, states, attempts, next, holds, reasons, errors, replays;
   for (const auto& update : updates) {
     using Kind = ParkedUpdate::Kind;
     rows.emplace_back(std::to_string(update.row));
@@ -131,10 +131,11 @@ Result<void> update_parked(db::PgConnection& connection, const PgNames& names,
     holds.push_back(text_of(update.kind == Kind::dead && update.holds_key));
     reasons.emplace_back(storable(update.reason));
     errors.emplace_back(storable(update.error));
+    replays.emplace_back(std::to_string(update.replays));
   }
   auto updated =
       connection.query(sql, {db::pg_array(rows), db::pg_array(states), db::pg_array(attempts), db::pg_array(next),
-                             db::pg_array(holds), db::pg_array(reasons), db::pg_array(errors)});
+                             db::pg_array(holds), db::pg_array(reasons), db::pg_array(errors), db::pg_array(replays)});
   if (!updated) return updated.failure();
   return {};
 }

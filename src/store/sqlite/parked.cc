@@ -114,7 +114,8 @@ Result<void> ParkedTable::update(const ParkedUpdate& update, Time now, Touched& 
   std::string key;
   {
     auto rows =
-        state_.query(sql("SELECT sink, key FROM outbox_delivery WHERE row = ? AND state = 'waiting'"), {update.row});
+        state_.query(sql("SELECT sink, key FROM outbox_delivery WHERE row = ? AND state = 'waiting' AND replays = ?"),
+                     {update.row, update.replays});
     if (!rows) return rows.failure();
     auto row = rows->next();
     if (!row) return row.failure();
