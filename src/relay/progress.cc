@@ -13,6 +13,7 @@ void Progress::restart(const Position& start) {
   keeps_settled_ = keep;
   prefix_ = start;
   ahead_at_start_.insert(start.ahead.begin(), start.ahead.end());
+  window_at_start_ = start.to;
 }
 
 Ordinal Progress::add(RecordPtr record, unsigned deliveries, const Window& window) {
@@ -67,6 +68,8 @@ void Progress::advance() {
       // The window is behind us: all that is visible in its end is settled.
       prefix_.from = stretch.window.to;
       prefix_.to.clear();
+      // Its end was taken after all that any earlier life has read.
+      if (stretch.window.to != window_at_start_) ahead_at_start_.clear();
       moved_ = true;
       stretches_.pop_front();
       ++stretch_base_;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -70,7 +71,10 @@ class Progress {
   Ordinal base_ = 0;  // ordinal of slots_.front()
   std::deque<Stretch> stretches_;
   std::uint64_t stretch_base_ = 0;
-  std::unordered_set<std::int64_t> ahead_at_start_;  // not read again yet
+  // Of the start position, not read again yet. Where the share was cut meanwhile, seqs of the other part are among
+  // them, which never will be: all go when a window that was opened in this life is behind the prefix.
+  std::unordered_set<std::int64_t> ahead_at_start_;
+  std::string window_at_start_;  // Position::to then
   std::size_t bytes_ = 0;
   std::size_t settled_ = 0;
   Position prefix_;

@@ -77,6 +77,33 @@ TEST(ProgressTest, AheadOfAnEarlierLifeIsKept) {
   EXPECT_EQ(progress.position(10), (Position{"10:10:", "20:20:", 5, {9}}));
 }
 
+// A share that was cut starts with what the whole one had ahead: 7 and 9 belong to the other part now.
+TEST(ProgressTest, WhatTheOtherPartOfACutShareHasAheadIsLetGo) {
+  Progress progress;
+  progress.restart({"10:10:", "20:20:", 3, {5, 7, 9}});
+  progress.settle(progress.add(record(4), 1, kFirst));
+  ASSERT_TRUE(progress.was_ahead(5));
+  progress.add(record(5), 0, kFirst);
+  progress.window_done(kFirst);
+  Position position = progress.position(10);
+  std::sort(position.ahead.begin(), position.ahead.end());
+  EXPECT_EQ(position, (Position{"20:20:", "", 5, {7, 9}})) << "they may stand behind this window";
+  progress.settle(progress.add(record(8), 1, kSecond));
+  EXPECT_EQ(progress.position(10).ahead.size(), 2u);
+  progress.window_done(kSecond);
+  EXPECT_EQ(progress.position(10), (Position{"30:30:", "", 8, {}}));
+}
+
+// The first window of this life may be a new one: what an earlier one had read of it is read again with it.
+TEST(ProgressTest, AWindowThatIsNewReadsAllThatWasAhead) {
+  Progress progress;
+  progress.restart({"10:10:", "", 0, {7}});
+  progress.settle(progress.add(record(4), 1, kFirst));
+  EXPECT_EQ(progress.position(10).ahead, std::vector<std::int64_t>{7});
+  progress.window_done(kFirst);
+  EXPECT_EQ(progress.position(10), (Position{"20:20:", "", 4, {}}));
+}
+
 TEST(ProgressTest, ARecordForTwoSinksSettlesWithTheSecond) {
   Progress progress;
   progress.keep_settled(true);
