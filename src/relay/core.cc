@@ -1,7 +1,6 @@
 #include "relay/core.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "relay/core_state.h"
 #include "relay/variant.h"
@@ -47,8 +46,6 @@ void Core::State::started(const FeedState& state, const Now& now) {
     sent_ = {};
     pending_keys_.clear();
     sent_keys_.clear();
-    pending_deaths_.clear();
-    sent_deaths_.clear();
     pending_died_.clear();
     sent_died_.clear();
     updated_keys_.clear();
@@ -158,11 +155,12 @@ void Core::State::settled(const Result<void>& result, const Now& now) {
       --line.parks_pending;
       side->out.wake(line);
     }
-    std::ranges::move(std::exchange(sent_died_, {}), std::back_inserter(commands_.died));
-    for (auto& [side, key] : std::exchange(sent_deaths_, {})) {
-      Line& line = side->out.line(key);
+    for (Commands::Died& died : std::exchange(sent_died_, {})) {
+      Side& side = *sides_[died.sink];
+      Line& line = side.out.line(died.record->key);
       --line.deaths_pending;
-      side->out.wake(line);
+      side.out.wake(line);
+      commands_.died.push_back(std::move(died));
     }
     for (const Park& park : sent_.parks) {
       Side* side = side_of(park.sink);

@@ -168,7 +168,6 @@ void Core::State::send_settle() {
   if (pending_.empty()) return;
   sent_ = std::exchange(pending_, {});
   sent_keys_ = std::exchange(pending_keys_, {});
-  sent_deaths_ = std::exchange(pending_deaths_, {});
   sent_died_ = std::exchange(pending_died_, {});
   updated_keys_.clear();
   asked_ = Asked::settle;

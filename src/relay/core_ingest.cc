@@ -108,6 +108,7 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
     if (!not_due && key_waits_in_store) line.rows_behind = true;
     if (not_due || !broken(Variant::park_without_followers)) {
       add_park(side, std::move(park), !not_due);
+      side.out.wake(line);
       progress_.settle(ordinal);
       return;
     }

@@ -159,8 +159,10 @@ void Core::State::die(Side& side, Delivery& delivery, const std::string& reason,
   park(side, delivery, DeliveryState::dead, {}, true, reason, error);
 }
 
+// Its key goes on when the dead letter is stored: a restart before that would try the message again, and late.
 void Core::State::note_death(Side& side, Commands::Died died) {
   ++side.died;
+  ++side.out.line(died.record->key).deaths_pending;
   pending_died_.push_back(std::move(died));
 }
 
@@ -195,11 +197,6 @@ void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Stea
     park.owner = delivery.route->owner;
     add_park(side, std::move(park), state == DeliveryState::waiting || holds);
     progress_.settle(*delivery.ordinal);
-  }
-  if (state == DeliveryState::dead) {
-    // Its key goes on when the dead letter is stored: a restart before that would try the message again, and late.
-    ++line.deaths_pending;
-    pending_deaths_.emplace_back(&side, line.key);
   }
   const bool key_waits = (state == DeliveryState::waiting || holds) && !(holds && broken(Variant::hold_ignored));
   if (state == DeliveryState::dead && !holds && line.rows_behind) side.due_at = now_;

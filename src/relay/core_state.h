@@ -170,9 +170,7 @@ class Core::State {
   SettleBatch sent_;                                         // outstanding, or to be repeated unchanged
   std::vector<std::pair<Side*, std::string>> pending_keys_;  // keys with a park in pending_
   std::vector<std::pair<Side*, std::string>> sent_keys_;
-  std::vector<std::pair<Side*, std::string>> pending_deaths_;  // keys with a dead letter in pending_
-  std::vector<std::pair<Side*, std::string>> sent_deaths_;
-  std::vector<Commands::Died> pending_died_;  // the dead letters in pending_, told when they are stored
+  std::vector<Commands::Died> pending_died_;  // the dead letters in pending_: told, and their keys go on, when stored
   std::vector<Commands::Died> sent_died_;
   std::vector<std::pair<const Side*, std::string>> updated_keys_;  // keys with an update in pending_
   bool sent_failed_ = false;

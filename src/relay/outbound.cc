@@ -194,6 +194,7 @@ Delivery* Outbound::find(DeliveryId id) {
 }
 
 void Outbound::wake(Line& line) {
+  if (line.empty()) return list_if_idle(line);
   if (line.in_ready) return;
   line.in_ready = true;
   ready_.push_back(&line);

@@ -116,7 +116,7 @@ class Outbound {
   // Null for an id of an earlier life, whose place in the window is given back.
   Delivery* find(DeliveryId id);
 
-  // Makes the line a candidate for select(), now or at its head's retry_at.
+  // Makes the line a candidate for select(), now or at its head's retry_at; or for sweep(), if it is empty.
   void wake(Line& line);
   // Drops lines that hold nothing and mean nothing any more.
   void sweep();
