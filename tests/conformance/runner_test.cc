@@ -176,6 +176,33 @@ TEST_F(RunnerTest, ABrokerThatIsDownKillsNobody) {
   expect_order();
 }
 
+// An hour back, and then forward again, while messages fail and are tried again.
+TEST_F(RunnerTest, ADatabaseClockThatIsSetStallsNothing) {
+  insert(200);
+  auto runner = start();
+  ASSERT_TRUE(eventually(30s, [&] { return distinct_arrivals() == 200; }));
+  outbox_.advance(-1h);
+  insert(200);
+  ASSERT_TRUE(eventually(30s, [&] { return distinct_arrivals() == 400; }));
+  broker_.set_mode(FakeBroker::Mode::down);
+  insert(200);
+  ASSERT_TRUE(eventually(30s, [&] { return runner->view().sinks[0].breaker != BreakerState::closed; }));
+  outbox_.advance(2h);
+  broker_.set_mode(FakeBroker::Mode::up);
+  ASSERT_TRUE(eventually(30s, [&] { return distinct_arrivals() == 600; }));
+  broker_.set_mode(FakeBroker::Mode::down);
+  insert(200);
+  ASSERT_TRUE(eventually(30s, [&] { return runner->view().sinks[0].breaker != BreakerState::closed; }));
+  outbox_.advance(-1h);
+  broker_.set_mode(FakeBroker::Mode::up);
+  ASSERT_TRUE(eventually(30s, [&] { return distinct_arrivals() == 800; }));
+  runner->stop();
+  EXPECT_EQ(end_of(*runner), RunnerEnd::stopped);
+  EXPECT_EQ(runner->view().sinks[0].died, 0u);
+  EXPECT_EQ(outbox_.unsettled("events"), 0u);
+  expect_order();
+}
+
 TEST_F(RunnerTest, ASecondRelayFencesTheFirst) {
   insert(10);
   auto first = start("first");
