@@ -71,10 +71,10 @@ Result<SinkHoldings> sink_holdings(PgSession& session, const std::string& sink) 
 }
 
 Result<bool> forget_sink(PgSession& session, const std::string& sink, std::size_t max_rows, const Act& act) {
-  auto opened = operator_connection(session);
-  if (!opened) return opened.failure();
   const auto unsent = unsent_of(session, sink);
   if (!unsent) return unsent.failure();
+  auto opened = operator_connection(session);
+  if (!opened) return opened.failure();
   auto& connection = **opened;
   const auto& names = session.names();
   auto transaction = db::PgTransaction::begin(connection);
