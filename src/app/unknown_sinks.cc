@@ -3,23 +3,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "admin/sink_report.h"
 #include "app/status_report.h"
 
 namespace outbox::app {
 
+namespace {
+
+// Those that have a position or parked deliveries.
+std::set<std::string> unknown_sinks(const config::Settings& settings, const StoreStatus& status) {
+  std::set<std::string> names;
+  for (const auto& [name, sink] : status.sinks) names.insert(name);
+  for (const ShareStatus& share : status.shares) names.insert(share.feed);
+  for (const config::SinkSettings& sink : settings.sinks) names.erase(sink.name);
+  std::erase_if(names, [](const std::string& name) { return name.starts_with('*'); });  // feeds, and no sink's
+  return names;
+}
+
+// "3 deliveries wait for it and its position has not passed 10000 or more rows"; empty: nothing would be lost.
+std::string owed(const SinkHoldings& holdings) {
+  std::string text;
+  if (holdings.waiting > 0) text = fmt::format("{} deliveries wait for it", holdings.waiting);
+  if (holdings.unsent == 0) return text;
+  return fmt::format("{}{}its position has not passed {}{} rows of the outbox table", text,
+                     text.empty() ? "" : ", and ", holdings.unsent, holdings.unsent_is_capped ? " or more" : "");
+}
+
+}  // namespace
+
 Result<void> refuse_unknown_sinks(const config::Settings& settings, const Database& database) {
   const auto status = database.make_store()->status(database.feeds(settings));
   if (!status) return {};  // the relay meets the same failure next, and knows whether to wait
-  for (const auto& [name, sink] : status->sinks) {
-    const bool configured = std::any_of(settings.sinks.begin(), settings.sinks.end(),
-                                        [&name = name](const auto& each) { return each.name == name; });
-    if (configured || sink.parked.waiting == 0) continue;
+  const auto store = database.make_operator();
+  for (const std::string& name : unknown_sinks(settings, *status)) {
+    const auto holdings = store->holdings(name);
+    if (!holdings) return {};
+    const std::string what = owed(*holdings);
+    if (what.empty()) continue;
     return Failure{FailureKind::invalid,
-                   fmt::format("{} deliveries wait for the sink '{}', which the configuration does not name (any "
-                               "more): name it again, or run `outboxd sink forget {}`",
-                               sink.parked.waiting, name, name)};
+                   fmt::format("the configuration does not name the sink '{}' (any more): {}. Name it again, to have "
+                               "them sent; if they are not to be sent, run `outboxd sink forget {} --yes --reason WHY`",
+                               name, what, name)};
   }
   return {};
 }

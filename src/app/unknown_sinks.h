@@ -8,7 +8,9 @@
 
 namespace outbox::app {
 
-// `invalid` if deliveries wait for a sink that is not configured (any more): nobody would ever send them.
+// `invalid` if deliveries wait for a sink that is not configured (any more), or rows of the outbox table are not passed
+// by its position: nobody would ever send them. Of the rows none may have been for it: its routes are gone, so nobody
+// can tell.
 Result<void> refuse_unknown_sinks(const config::Settings& settings, const Database& database);
 
 // The name of a living relay that works for the sink, or empty.

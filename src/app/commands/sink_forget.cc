@@ -27,7 +27,8 @@ Result<void> check_forgettable(const OperatorDesk& desk, const std::string& sink
 
 std::string described(const SinkHoldings& holdings) {
   return fmt::format("{} waiting, {} dead, {} finished deliveries{}{}", holdings.waiting, holdings.dead,
-                     holdings.finished, holdings.position ? ", its position" : "",
+                     holdings.finished,
+                     holdings.position ? ", its position" + not_passed(holdings.unsent, holdings.unsent_is_capped) : "",
                      holdings.paused ? ", its pause" : "");
 }
 
