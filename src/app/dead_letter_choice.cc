@@ -9,30 +9,37 @@ namespace outbox::app {
 
 namespace {
 
-std::string why_not(const std::string& state) {
-  if (state == "waiting") return "waits already: it will be tried by itself";
-  if (state == "done") return "was delivered: it is not sent again";
-  return "was discarded: it is not sent again";
+std::string why_not(const DeliveryInfo& delivery) {
+  if (delivery.state == "waiting") return "waits already: it will be tried by itself";
+  if (delivery.state == "done") return "was delivered: it is not sent again";
+  if (delivery.state != "discarded") return "is no dead letter: it is " + delivery.state;
+  if (delivery.replaced_by.empty()) return "was discarded: it is not sent again";
+  return "was replaced by " + delivery.replaced_by + ": it is not sent again";
 }
 
 }  // namespace
 
 Result<bool> explain_ids(OperatorStore& store, const DeliveryFilter& filter) {
-  const auto found = store.find(filter.message_ids, filter.sink);
-  if (!found) return found.failure();
+  const auto parked = store.find(filter.message_ids, filter.sink);
+  if (!parked) return parked.failure();
   bool fits = true;
   for (const std::string& id : filter.message_ids) {
-    const auto of_id = [&](const DeliveryInfo& each) { return each.message_id == id; };
-    const auto first = std::find_if(found->begin(), found->end(), of_id);
-    if (first == found->end()) {
-      fmt::print(stderr, "outboxd: {} is no dead letter; `outboxd show {}` says what is known of it\n", id, id);
+    const bool dead = std::any_of(parked->begin(), parked->end(), [&](const DeliveryInfo& each) {
+      return each.message_id == id && each.state == "dead";
+    });
+    if (dead) continue;
+    const auto life = store.life(id, {});
+    if (!life) return life.failure();
+    const auto& known = life->deliveries;
+    const auto first = std::find_if(known.begin(), known.end(), [&](const DeliveryInfo& each) {
+      return filter.sink.empty() || each.sink == filter.sink;
+    });
+    if (first == known.end()) {
+      fmt::print(stderr, "outboxd: {0} is no dead letter; `outboxd show {0}` says what is known of it\n", id);
       fits = false;
       continue;
     }
-    const bool dead = std::any_of(found->begin(), found->end(),
-                                  [&](const DeliveryInfo& each) { return of_id(each) && each.state == "dead"; });
-    if (dead) continue;
-    fmt::print(stderr, "outboxd: {} (sink {}) {}\n", id, first->sink, why_not(first->state));
+    fmt::print(stderr, "outboxd: {} (sink {}) {}\n", id, first->sink, why_not(*first));
     fits = fits && first->state == "waiting";
   }
   return fits;

@@ -20,15 +20,30 @@ bool parked(const DeliveryInfo& delivery) { return delivery.row != 0; }
 
 std::string plural(int count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
 
-// "dead since …: http_422: …, 1 attempt, replayed twice, holds its key, owner billing"
-std::string delivery_line(const DeliveryInfo& delivery) {
-  if (!parked(delivery)) {
-    if (delivery.state == "pending") return "pending: not sent yet";
-    return delivery.passed_at ? "sent, marked " + seconds_of(*delivery.passed_at)
-                              : "sent: passed by the sink's position, which is all that is recorded";
+// "replaced by 0197… at … by ana@desk: the street was missing"
+std::string closed_line(const DeliveryInfo& delivery) {
+  std::string line = delivery.reason;
+  if (!delivery.replaced_by.empty()) line += " by " + delivery.replaced_by;
+  line += " at " + seconds_of(delivery.changed_at);
+  if (!delivery.closed_by.empty()) line += " by " + one_line(delivery.closed_by);
+  if (!delivery.closed_reason.empty()) line += ": " + one_line(delivery.closed_reason);
+  return line;
+}
+
+std::string passed_line(const DeliveryInfo& delivery) {
+  if (delivery.state == "pending") return "pending: not sent yet";
+  if (delivery.state == "skipped") return "skipped: never sent; it was there before the sink began, with from: now";
+  if (delivery.state == "finished") {
+    return "finished: sent again " + seconds_of(delivery.changed_at) +
+           " and not parked any more: delivered, unless dead_letters.retain or `sink forget` took it";
   }
+  return delivery.passed_at ? "sent, marked " + seconds_of(*delivery.passed_at)
+                            : "sent: passed by the sink's position, which is all that is recorded";
+}
+
+// "dead since …: http_422: …, 1 attempt, replayed twice, holds its key, owner billing"
+std::string parked_line(const DeliveryInfo& delivery) {
   if (delivery.state == "done") return "delivered " + seconds_of(delivery.changed_at) + " from the parked deliveries";
-  if (delivery.state == "discarded") return delivery.reason + " " + seconds_of(delivery.changed_at);
   std::string line = fmt::format("{} since {}", delivery.state, seconds_of(delivery.changed_at));
   if (const auto error = error_of(delivery); !error.empty()) line += ": " + error;
   line += fmt::format("; {}", plural(delivery.attempts, "attempt"));
@@ -38,6 +53,14 @@ std::string delivery_line(const DeliveryInfo& delivery) {
   if (delivery.state == "waiting") {
     line += delivery.next_attempt ? ", next attempt " + seconds_of(*delivery.next_attempt) : ", behind its key";
   }
+  return line;
+}
+
+std::string delivery_line(const DeliveryInfo& delivery) {
+  std::string line = delivery.state == "discarded" ? closed_line(delivery)
+                     : parked(delivery)            ? parked_line(delivery)
+                                                   : passed_line(delivery);
+  if (!delivery.replaces.empty()) line += "; in place of " + delivery.replaces;
   return line;
 }
 
@@ -67,7 +90,14 @@ void delivery_json(JsonWriter& json, const DeliveryInfo& delivery) {
     json.key("parked_at").value(to_rfc3339(delivery.parked_at));
     json.key("changed_at").value(to_rfc3339(delivery.changed_at));
     time_json(json, "next_attempt_at", delivery.next_attempt);
+  } else if (delivery.state == "discarded") {
+    json.key("reason").value(delivery.reason).key("changed_at").value(to_rfc3339(delivery.changed_at));
   }
+  if (!delivery.closed_by.empty()) {
+    json.key("closed_by").value(delivery.closed_by).key("closed_reason").value(delivery.closed_reason);
+  }
+  if (!delivery.replaced_by.empty()) json.key("replaced_by").value(delivery.replaced_by);
+  if (!delivery.replaces.empty()) json.key("replaces").value(delivery.replaces);
   json.end_object();
 }
 
