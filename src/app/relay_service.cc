@@ -39,7 +39,7 @@ Result<std::unique_ptr<RelayService>> RelayService::start(
   HousekeepingOptions options;
   options.relay = relay;
   options.feeds = service->factory_.feeds();
-  options.retention = {parts.settings.retain, parts.settings.retain_dead};
+  options.retention = {parts.settings.retain, parts.settings.retain_dead, relay};
   auto sinks_json = [raw = service.get(), reporter = std::make_shared<SinkReporter>(),
                      last_failure = std::move(last_failure)] {
     return to_json(reporter->report(raw->view(), last_failure, steady_clock::now()));

@@ -4,6 +4,7 @@
 
 #include "app/commands/commands.h"
 #include "app/database.h"
+#include "app/operator_desk.h"
 #include "app/settings_file.h"
 
 namespace outbox::app {
@@ -17,7 +18,7 @@ int execute(const PruneFlags& flags) {
   if (!settings) return kUsage;
   const auto outbox = open_outbox(*settings);
   if (!outbox) return report(outbox.failure());
-  const Store::Retention retention{settings->retain, settings->retain_dead};
+  const Store::Retention retention{settings->retain, settings->retain_dead, make_act({}).actor};
   std::int64_t rows = 0;
   while (true) {
     const auto step = outbox->store->prune(outbox->feeds, retention, kRowsPerStep, flags.dry_run);
