@@ -28,6 +28,17 @@ std::string host_name() {
   return host.data();
 }
 
+// A sink that is not configured any more may have left deliveries.
+Result<void> check_known_sink(const OperatorDesk& desk, const std::string& sink) {
+  if (sink.empty()) return {};
+  auto configured = check_sink(desk.settings, sink);
+  if (configured) return configured;
+  const auto holdings = desk.store->holdings(sink);
+  if (!holdings) return holdings.failure();
+  const bool known = holdings->position || holdings->waiting + holdings->dead + holdings->finished > 0;
+  return known ? Result<void>() : configured;
+}
+
 }  // namespace
 
 std::variant<OperatorDesk, int> open_desk(const ConfigFlags& flags) {
@@ -39,7 +50,12 @@ std::variant<OperatorDesk, int> open_desk(const ConfigFlags& flags) {
   return OperatorDesk{*std::move(settings), *std::move(database), std::move(store)};
 }
 
-Result<DeliveryFilter> make_filter(const FilterFlags& flags, OperatorStore& store) {
+Result<DeliveryFilter> make_filter(const FilterFlags& flags, const OperatorDesk& desk) {
+  if (auto known = check_known_sink(desk, flags.sink); !known) return known.failure();
+  if (!flags.key.empty() && flags.key.find(':') == std::string::npos) {
+    return Failure{FailureKind::invalid,
+                   fmt::format("--key '{}': write the aggregate type, too, as in order:4711", flags.key)};
+  }
   DeliveryFilter filter{flags.ids, flags.sink, flags.key, flags.type, flags.owner, flags.died_of, std::nullopt};
   if (flags.since.empty()) return filter;
   filter.since = parse_rfc3339(flags.since);
@@ -50,7 +66,7 @@ Result<DeliveryFilter> make_filter(const FilterFlags& flags, OperatorStore& stor
         FailureKind::invalid,
         fmt::format("--since '{}': write how long ago, like 90m, or a time like 2026-01-31T09:30:00Z", flags.since)};
   }
-  const auto now = store.now();
+  const auto now = desk.store->now();
   if (!now) return now.failure();
   filter.since = *now - *ago;
   return filter;

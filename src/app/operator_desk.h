@@ -22,8 +22,9 @@ struct OperatorDesk {
 // Loads the settings and looks at the table. An int is the exit code: what was wrong has been printed.
 std::variant<OperatorDesk, int> open_desk(const ConfigFlags& flags);
 
-// "--since 1h" is by the database's clock.
-Result<DeliveryFilter> make_filter(const FilterFlags& flags, OperatorStore& store);
+// "--since 1h" is by the database's clock. `invalid` for a sink that neither the configuration nor the database knows,
+// and for a key that can be none.
+Result<DeliveryFilter> make_filter(const FilterFlags& flags, const OperatorDesk& desk);
 
 // The actor is --actor, else user@host (behind sudo the user who called it).
 Act make_act(const ActFlags& flags);

@@ -43,7 +43,7 @@ int execute(const DiscardFlags& flags) {
   auto opened = open_desk(flags.config);
   if (const int* code = std::get_if<int>(&opened)) return *code;
   auto& desk = std::get<OperatorDesk>(opened);
-  const auto filter = make_filter(flags.filter, *desk.store);
+  const auto filter = make_filter(flags.filter, desk);
   if (!filter) return report(filter.failure());
   bool fits = true;
   if (!filter->message_ids.empty()) {

@@ -33,7 +33,7 @@ int execute(const ListFlags& flags) {
   auto opened = open_desk(flags.config);
   if (const int* code = std::get_if<int>(&opened)) return *code;
   auto& desk = std::get<OperatorDesk>(opened);
-  const auto filter = make_filter(flags.filter, *desk.store);
+  const auto filter = make_filter(flags.filter, desk);
   if (!filter) return report(filter.failure());
   auto found = desk.store->list(state_of(flags.state), *filter, route_filters(desk.settings), flags.limit + 1);
   if (!found) return report(found.failure());

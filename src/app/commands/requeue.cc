@@ -94,7 +94,7 @@ int execute(const RequeueFlags& flags) {
   auto opened = open_desk(flags.config);
   if (const int* code = std::get_if<int>(&opened)) return *code;
   auto& desk = std::get<OperatorDesk>(opened);
-  const auto filter = make_filter(flags.filter, *desk.store);
+  const auto filter = make_filter(flags.filter, desk);
   if (!filter) return report(filter.failure());
   if (flags.payload_file) return send_corrected(desk, *filter, flags);
   bool fits = true;
