@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace outbox::db {
@@ -105,6 +107,11 @@ Result<Sqlite> Sqlite::open(const std::string& file, Mode mode, Duration busy) {
   Sqlite connection(file);
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0);
   const int code = sqlite3_open_v2(file.c_str(), &connection.handle_, flags, nullptr);
+  if (code != SQLITE_OK && mode != Mode::create && ::access(file.c_str(), F_OK) != 0 && errno == ENOENT) {
+    return Failure{kind_of(code), fmt::format("sqlite {0}: the file does not exist; make it with outboxd init "
+                                              "--database sqlite:{0}, or correct the path",
+                                              file)};
+  }
   if (code != SQLITE_OK) {
     return make_failure(file, code, connection.handle_ ? sqlite3_errmsg(connection.handle_) : "out of memory");
   }
