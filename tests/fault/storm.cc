@@ -15,8 +15,14 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kCalmsDownIn = 120s;
+constexpr auto kListensIn = 10s;
 constexpr auto kEndsIn = 30s;
 constexpr int kBurst = 500;
+
+// From there on it takes signals; before, SIGTERM ends it like any program.
+bool listens(const ChildProcess& relay) {
+  return relay.standard_error().find("event=\"admin address open\"") != std::string::npos;
+}
 
 }  // namespace
 
@@ -37,7 +43,10 @@ void Storm::pass() {
   }
   await_broker();
   say("all is healed");
-  look_at_relays();
+  eventually(kEndsIn, [&] {
+    look_at_relays();
+    return stopping_.empty();
+  });
   calm_down();
   stop_relays();
 }
@@ -70,11 +79,15 @@ void Storm::happen(const Event& event) {
 void Storm::harm_relay(const Step& step) {
   auto& relay = relays_[static_cast<std::size_t>(step.thing.number)];
   if (step.fault == Fault::pause) return relay->signal(SIGSTOP);
-  if (step.fault == Fault::stop) return relay->terminate();
+  if (step.fault == Fault::stop) {
+    eventually(kListensIn, [&] { return listens(*relay) || !relay->running(); });
+    return relay->terminate();
+  }
   // Something is to be in flight.
   if (!database_away_) trial_.shop().burst(kBurst);
   const auto count = in_flight(*relay);
   relay->kill_and_wait();
+  stopping_.erase(step.thing.number);
   say("killed " + describe(step.thing) + ", in flight: " + (count ? std::to_string(*count) : "not known"));
   relay.reset();
 }
@@ -82,11 +95,10 @@ void Storm::harm_relay(const Step& step) {
 void Storm::heal_relay(const Step& step) {
   auto& relay = relays_[static_cast<std::size_t>(step.thing.number)];
   if (step.fault == Fault::pause) return relay->signal(SIGCONT);
+  // While it is awaited, others heal: one that waits for a mute database ends when it hears that it is away.
   if (step.fault == Fault::stop) {
-    const auto ended = relay->wait(kEndsIn);
-    if (!ended || !ended->succeeded()) {
-      faults_.push_back(describe(step) + ": it did not end by SIGTERM as it should: " + relay->standard_error());
-    }
+    stopping_[step.thing.number] = Clock::now() + kEndsIn;
+    return look_at_relays();
   }
   relay = trial_.start_relay();
 }
@@ -134,10 +146,19 @@ void Storm::await_broker() {
 void Storm::look_at_relays() {
   for (std::size_t i = 0; i < relays_.size(); ++i) {
     auto& relay = relays_[i];
-    if (!relay || relay->running()) continue;
+    if (!relay) continue;
+    const auto stopping = stopping_.find(static_cast<int>(i));
+    const bool awaited = stopping != stopping_.end();
+    const bool overdue = awaited && Clock::now() >= stopping->second;
+    if (relay->running() && !overdue) continue;
     const auto ended = relay->wait(0ms);
-    if (ended->succeeded()) continue;  // stopped, and not yet started again
-    faults_.push_back("relay " + std::to_string(i + 1) + " ended by itself: " + relay->standard_error());
+    const bool well = ended && ended->succeeded();
+    if (well && !awaited) continue;  // stopped, and not yet to be started again
+    if (!well) {
+      const std::string what = awaited ? " did not end by SIGTERM as it should: " : " ended by itself: ";
+      faults_.push_back("relay " + std::to_string(i + 1) + what + relay->standard_error());
+    }
+    if (awaited) stopping_.erase(stopping);
     relay = trial_.start_relay();
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <future>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,7 @@ class Storm {
   void harm_server(const Step& step);
   void heal_server(const Step& step);
   void await_broker();
-  void look_at_relays();  // none has ended by itself
+  void look_at_relays();  // none has ended by itself; those that were stopped are started again
   void calm_down();       // until all is delivered
   void stop_relays();
   FaultProxy& link_of(const Thing& thing);
@@ -45,7 +46,9 @@ class Storm {
 
   Trial& trial_;
   const std::vector<Step> schedule_;
-  Relays relays_;             // null: killed
+  Relays relays_;  // null: killed
+  // To be started again once they have ended; until when that has to be.
+  std::map<int, std::chrono::steady_clock::time_point> stopping_;
   std::future<void> broker_;  // on its way down or up
   bool database_away_ = false;
   std::chrono::steady_clock::time_point began_;
