@@ -94,5 +94,84 @@ TEST_F(SinkControl, ASinkThatWasRemovedWithDeliveriesWaitingIsAnErrorUntilItIsFo
   EXPECT_EQ(once.code, 0) << once.err;
 }
 
+// The new name starts by its own setting: what the old one had not sent would go nowhere.
+TEST_F(SinkControl, ARenamedSinkIsAnErrorWhileRowsAreUnsentUnderTheOldName) {
+  HttpStub before, after;
+  configure(http_sink("before", before), "  - { sink: before }\n");
+  send("1");
+  ASSERT_EQ(daemon_.run_once().code, 0);
+  for (int i = 0; i < 3; ++i) send("2");
+  configure("  after: { type: http, url: \"" + after.url("/") + "\" }\n", "  - { sink: after }\n");
+  for (const std::vector<std::string>& start : {std::vector<std::string>{"run", "--once"}, {"run"}}) {
+    const Ran refused = daemon_.run(start);
+    EXPECT_EQ(refused.code, 2);
+    for (const char* said : {"'before'", "not passed 3 rows", "outboxd sink forget before"}) {
+      EXPECT_NE(refused.err.find(said), std::string::npos) << refused.err;
+    }
+  }
+  EXPECT_EQ(database_->value("select count(*) from outbox_position where sink = 'after'"), "0") << "it has not begun";
+
+  // Named again, it gets them.
+  configure(http_sink("before", before) + http_sink("after", after), "  - { sink: before }\n  - { sink: after }\n");
+  ASSERT_EQ(daemon_.run_once().code, 0);
+  EXPECT_EQ(before.request_count(), 4u);
+  send("3");
+  configure(http_sink("after", after), "  - { sink: after }\n");
+  const Ran asked = daemon_.run({"sink", "forget", "before"});
+  EXPECT_EQ(asked.code, 1);
+  EXPECT_NE(asked.out.find("0 waiting, 0 dead, 0 finished deliveries, its position (1 row not passed)"),
+            std::string::npos)
+      << asked.out;
+  const Ran forgotten = daemon_.run({"sink", "forget", "before", "--yes"});
+  EXPECT_EQ(forgotten.code, 0) << forgotten.err;
+  EXPECT_NE(forgotten.out.find("(1 row not passed)"), std::string::npos) << forgotten.out;
+  EXPECT_EQ(database_->value("select detail from outbox_audit where action = 'forgotten'"),
+            "0 waiting, 0 dead, and its position (1 row not passed)");
+  EXPECT_EQ(daemon_.run_once().code, 0);
+  EXPECT_EQ(after.request_count(), 5u);
+}
+
+// Where rows are marked the mark says what is unsent, whatever the sinks are called.
+TEST_F(SinkControl, ARenamedSinkOfAMarkedTableGetsWhatIsUnsent) {
+  HttpStub partner;
+  const std::string table =
+      "outbox:\n  table: events_out\n  columns: { aggregate_type: aggregate_type, aggregate_id: aggregate_id,"
+      " order: created_at }\n  sent: mark\n";
+  database_->execute(
+      "create table events_out (id uuid primary key default gen_random_uuid(), aggregate_type text, aggregate_id"
+      " text, type text, payload json, created_at timestamptz default clock_timestamp(), published_at timestamptz)");
+  const auto insert = [&] {
+    database_->execute(
+        "insert into events_out (aggregate_type, aggregate_id, type, payload) values ('o', '1', 'T', '1')");
+  };
+  insert();
+  configure(http_sink("before", partner), "  - { sink: before }\n", table);
+  ASSERT_EQ(daemon_.run_once().code, 0);
+  insert();
+  configure(http_sink("after", partner), "  - { sink: after }\n", table);
+  const Ran once = daemon_.run_once();
+  EXPECT_EQ(once.code, 0) << once.err;
+  EXPECT_EQ(partner.request_count(), 2u);
+}
+
+TEST_F(SinkControl, ASinkThatBeginsNowSaysWhatItPassesOver) {
+  HttpStub stub;
+  configure("  events: { type: http, url: \"" + stub.url("/") + "\" }\n", "  - { sink: events }\n");
+  const auto before = send("1");
+  send("2");
+  const Ran first = daemon_.run_once();
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.err.find("sink=events passed_over=2 "), std::string::npos) << first.err;
+  EXPECT_NE(daemon_.run({"show", before}).out.find("skipped: never sent"), std::string::npos);
+  const auto after = send("3");
+  const Ran second = daemon_.run_once();
+  EXPECT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(second.err.find("passed_over"), std::string::npos) << second.err;
+  EXPECT_EQ(ids_of(stub.requests()), std::vector<std::string>{after});
+  const auto sent = json::parse(daemon_.run({"list", "--state", "sent", "--json"}).out)["deliveries"];
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0]["id"], after);
+}
+
 }  // namespace
 }  // namespace outbox::test
