@@ -282,6 +282,46 @@ TEST_F(Cli, ADatabaseThatIsMissingIsThreeAndStaysMissing) {
   EXPECT_EQ(left, std::vector<std::string>{"outboxd.yaml"});
 }
 
+TEST_F(Cli, ARelayWithoutItsSqliteFileSaysHowToMakeItAndWaits) {
+  configure(kGood);
+  ChildProcess relay({daemon_path().string(), "run"}, options());
+  const std::string said =
+      "sqlite shop.db: the file does not exist; make it with outboxd init --database sqlite:shop.db";
+  ASSERT_TRUE(eventually(kPatience, [&] { return relay.standard_error().find(said) != std::string::npos; }))
+      << relay.standard_error();
+  EXPECT_TRUE(relay.running());
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("shop.db")));
+  ASSERT_EQ(run({"init"}).code, 0);
+  ASSERT_EQ(run({"send", "--aggregate-type", "o", "--aggregate-id", "1", "--type", "T", "--payload", "[1]"}).code, 0);
+  EXPECT_TRUE(eventually(kPatience, [&] {
+    return std::filesystem::exists(folder_.file("audit.jsonl")) && !read_file(folder_.file("audit.jsonl")).empty();
+  })) << relay.standard_error();
+  relay.terminate();
+  const auto ended = relay.wait(kPatience);
+  EXPECT_TRUE(ended && ended->code == 0) << relay.standard_error();
+}
+
+TEST_F(CliOnSqlite, ARenamedSinkIsAnErrorWhileRowsAreUnsentUnderTheOldName) {
+  EXPECT_EQ(send({"--payload", "[1]"}).code, 0);
+  EXPECT_EQ(run({"run", "--once"}).code, 0);
+  EXPECT_EQ(send({"--payload", "[2]"}).code, 0);
+  EXPECT_EQ(send({"--payload", "[3]"}).code, 0);
+  configure("database: sqlite:shop.db\nsinks: { out: { type: stdout } }\nroutes: [ { sink: out } ]\n");
+  const Ran refused = run({"run", "--once"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.out, "");
+  for (const char* said : {"'audit'", "not passed 2 rows", "outboxd sink forget audit"}) {
+    EXPECT_NE(refused.err.find(said), std::string::npos) << refused.err;
+  }
+  const Ran asked = run({"sink", "forget", "audit"});
+  EXPECT_EQ(asked.code, 1);
+  EXPECT_NE(asked.out.find("its position (2 rows not passed)"), std::string::npos) << asked.out;
+  EXPECT_EQ(run({"sink", "forget", "audit", "--yes"}).code, 0);
+  const Ran once = run({"run", "--once"});
+  EXPECT_EQ(once.code, 0) << once.err;
+  EXPECT_NE(once.err.find("passed_over=3 "), std::string::npos) << once.err;
+}
+
 // As after the loss of FILE-outboxd: what is not sent is said, once.
 TEST_F(CliOnSqlite, RowsThatASinkPassesOverAreCounted) {
   configure("database: sqlite:shop.db\nsinks: { out: { type: stdout } }\nroutes: [ { sink: out } ]\n");

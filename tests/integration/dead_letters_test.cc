@@ -283,6 +283,82 @@ TEST_F(DeadLetters, NeverAllByAccident) {
   EXPECT_EQ(count("dead"), "1");
 }
 
+TEST_F(DeadLetters, WhatBecameOfThemIsKnownAfterTheirTombstones) {
+  configure_events();
+  const auto dropped = send("1", "T", R"(["bad"])"), old_id = send("2", "T", R"(["bad"])");
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 1);
+  EXPECT_EQ(command({"discard", dropped, "--reason", "order was cancelled", "--actor", "ana"}).code, 0);
+  write_file(daemon_.file("fixed.json"), "[]");
+  const Ran sent = command({"requeue", old_id, "--payload-file", "fixed.json", "--reason", "typo", "--actor", "ana"});
+  ASSERT_EQ(sent.code, 0) << sent.err;
+  const std::string new_id = sent.out.substr(0, 36);
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
+  EXPECT_EQ(command({"prune"}).code, 0);
+  ASSERT_EQ(database_->value("select count(*) from outbox_delivery"), "0");
+
+  const auto line = [&](const std::string& id) { return command({"show", id}).out; };
+  EXPECT_NE(line(dropped).find(" by ana: order was cancelled\n"), std::string::npos) << line(dropped);
+  EXPECT_NE(line(old_id).find("replaced by " + new_id + " at "), std::string::npos) << line(old_id);
+  EXPECT_NE(line(new_id).find("; in place of " + old_id), std::string::npos) << line(new_id);
+  EXPECT_EQ(read({"show", old_id, "--json"})["deliveries"][0]["replaced_by"], new_id);
+  EXPECT_EQ(read({"show", new_id, "--json"})["deliveries"][0]["replaces"], old_id);
+  EXPECT_TRUE(read({"list", "--state", "sent", "--json"})["deliveries"].empty());
+  for (const auto& [id, what] :
+       {std::pair(dropped, std::string("was discarded")), {old_id, "was replaced by " + new_id}}) {
+    const Ran refused = command({"requeue", id});
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_NE(refused.err.find(what), std::string::npos) << refused.err;
+  }
+}
+
+TEST_F(DeadLetters, EachHasItsLineInTheLog) {
+  configure_events();
+  std::vector<std::string> ids;
+  for (int i = 0; i < 50; ++i) ids.push_back(send(std::to_string(i), "T", R"(["bad"])"));
+  const Ran once = daemon_.run({"run", "--once"});
+  EXPECT_EQ(once.code, 1);
+  for (const auto& id : ids) {
+    EXPECT_NE(once.err.find("event=\"message is dead\" message=" + id), std::string::npos) << id;
+  }
+}
+
+TEST_F(DeadLetters, WhatRetentionTakesIsCounted) {
+  configure_events("dead_letters: { retain: 1s }\n");
+  for (int i = 0; i < 3; ++i) send(std::to_string(i), "T", R"(["bad"])");
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 1);
+  database_->execute("update outbox_delivery set changed_at = changed_at - interval '1 minute'");
+  EXPECT_EQ(command({"prune", "--dry-run"}).err, "");
+  const Ran pruned = command({"prune"});
+  EXPECT_EQ(pruned.code, 0);
+  EXPECT_NE(pruned.err.find("sink=events what=\"3 dead letters older than 1s\""), std::string::npos) << pruned.err;
+  EXPECT_EQ(database_->value("select action || '|' || sink || '|' || message_id || '|' || reason || '|' || detail from"
+                             " outbox_audit"),
+            "discarded|events||dead_letters.retain|3 dead letters older than 1s");
+  EXPECT_NE(database_->value("select actor from outbox_audit"), "");
+}
+
+TEST_F(DeadLetters, AFilterThatCanFitNothingIsAnError) {
+  configure_events();
+  send("1", "T", R"(["bad"])");
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 1);
+  for (const std::string name : {"list", "requeue", "discard"}) {
+    std::vector<std::string> of_nobody{name, "--sink", "invoices"}, of_half{name, "--key", "1"};
+    if (name == "discard") {
+      for (auto* each : {&of_nobody, &of_half}) each->insert(each->end(), {"--reason", "x"});
+    }
+    const Ran unknown = command(of_nobody);
+    EXPECT_EQ(unknown.code, 2) << name;
+    EXPECT_NE(unknown.err.find("no sink 'invoices'; it has events"), std::string::npos) << unknown.err;
+    const Ran half = command(of_half);
+    EXPECT_EQ(half.code, 2) << name;
+    EXPECT_NE(half.err.find("order:4711"), std::string::npos) << half.err;
+  }
+  EXPECT_EQ(count("dead"), "1");
+  HttpStub other;
+  configure(http_sink("other", other), "  - { sink: other }\n");
+  EXPECT_EQ(read({"list", "--sink", "events", "--json"})["deliveries"].size(), 1u) << "the database knows it still";
+}
+
 TEST_F(DeadLetters, SentAndPendingMessagesAreListed) {
   configure_events();
   const auto a = send("1");
