@@ -2,6 +2,7 @@
 #include <set>
 
 #include "integration/daemon_fixture.h"
+#include "support/paths.h"
 
 namespace outbox::test {
 namespace {
@@ -161,6 +162,58 @@ TEST_F(DaemonRun, TheDrainTimeOutEndsTheWait) {
 }
 
 // B223, of the running relay: log at debug, pages, and what stands in the database.
+// The statements of docs/guide/operations.md, under another role's name.
+std::string grants_of_the_guide(const std::string& role) {
+  const std::string page = read_file(source_dir() / "docs/guide/operations.md");
+  const std::string first = "CREATE ROLE outboxd LOGIN;";
+  const auto begin = page.find(first);
+  std::string sql = begin == std::string::npos ? "" : page.substr(begin, page.find("```", begin) - begin);
+  for (auto at = sql.find("outboxd"); at != std::string::npos; at = sql.find("outboxd", at + role.size())) {
+    sql.replace(at, std::string("outboxd").size(), role);
+  }
+  return sql;
+}
+
+TEST_F(DaemonRun, ARoleWithTheGrantsOfTheGuideIsEnough) {
+  stub_.set_script([](const StubRequest& request) { return StubReply{request.body == "[]" ? 422 : 200}; });
+  const std::string more = "outbox: { retain: 1s }\ndead_letters: { retain: 1s }\n";
+  configure_events(more);  // and `init`, by the owner
+  const std::string role = "relay_" + database_->name();
+  database_->execute(grants_of_the_guide(role));
+  std::string url = database_->url();
+  const auto user = url.find("postgres@");
+  ASSERT_NE(user, std::string::npos) << "the server's superuser is called otherwise";
+  url.replace(user, std::string("postgres").size(), role);
+  daemon_.configure("database: \"" + url + "\"\nsinks:\n" + http_sink("events", stub_) +
+                    "routes:\n  - { sink: events }\nadmin: { listen: \"127.0.0.1:0\" }\n" + more);
+  send("1");
+  const auto bad = send("2", "T", "[]"), dropped = send("3", "T", "[]");
+  auto relay = daemon_.start();
+  EXPECT_TRUE(eventually(30s, [&] { return count("dead") == "2"; })) << relay->standard_error();
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  EXPECT_EQ(relay->standard_error().find("permission denied"), std::string::npos) << relay->standard_error();
+  database_->execute("update outbox_delivery set changed_at = changed_at - interval '1 minute' where message_id <> '" +
+                     bad + "'");
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{{"status"},
+                                                                                       {"list"},
+                                                                                       {"list", "--state", "sent"},
+                                                                                       {"show", bad},
+                                                                                       {"requeue", bad},
+                                                                                       {"pause", "events"},
+                                                                                       {"resume", "events"},
+                                                                                       {"prune"}}) {
+    const Ran ran = daemon_.run(command);
+    EXPECT_EQ(ran.code, 0) << command[0] << ": " << ran.err;
+  }
+  EXPECT_EQ(state_of(dropped), "");
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 1) << "it is refused again";
+  database_->execute("update outbox_meta set value = '0' where name = 'system_identifier'");
+  const Ran restored = daemon_.run({"run", "--once"});
+  EXPECT_EQ(restored.code, 0) << restored.err;
+  EXPECT_NE(restored.err.find("restored into another cluster"), std::string::npos) << restored.err;
+  database_->execute("drop owned by " + role + "; drop role " + role);
+}
+
 TEST_F(DaemonRun, NoSecretInLogPagesOrTables) {
   stub_.set_script([](const StubRequest&) { return StubReply{401}; });
   std::string url = database_->url();
