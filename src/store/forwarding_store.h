@@ -49,8 +49,8 @@ class ForwardingStore {
  public:
   virtual ~ForwardingStore() = default;
 
-  // Raises the epoch, which mark() is checked against, and returns it. `fenced` while another relay, which the failure
-  // names, holds a valid lease on kForwardingFeed; `invalid` where the tables are of a version without forwarding.
+  // Raises the epoch, which mark() is checked against, and returns it. `fenced` as Store::take_over() is, by the leases
+  // on kForwardingFeed; `invalid` where the tables are of a version without forwarding.
   virtual Result<std::uint64_t> take_over(const std::string& relay) = 0;
 
   // The next ones behind `after` that are not forwarded yet, at most `max_rows`, and no more once their bodies are

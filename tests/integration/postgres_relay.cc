@@ -1,17 +1,21 @@
 #include "integration/postgres_relay.h"
 
+#include "store/postgres/leases.h"
+
 namespace outbox::test {
 
 PostgresRelay::PostgresRelay(std::string url, const TableMapping& mapping, std::string sink, bool from_beginning)
-    : shape_(must(inspect_postgres_table(url, mapping))),
-      store_(make_postgres_store(url, shape_.table)),
-      source_(make_postgres_source(url, shape_)) {
+    : url_(std::move(url)),
+      shape_(must(inspect_postgres_table(url_, mapping))),
+      store_(make_postgres_store(url_, shape_.table)),
+      source_(make_postgres_source(url_, shape_)) {
   const bool positions = shape_.table.sent == SentMode::keep;
   feed_ = {positions ? sink : "*", {sink}, positions, from_beginning};
   start();
 }
 
 void PostgresRelay::start() {
+  must(make_postgres_leases(url_, shape_.table)->renew("relay", "", {feed_.name}, 1h));
   state_ = must(store_->take_over(feed_, "relay"));
   must(source_->open(state_.start));
 }

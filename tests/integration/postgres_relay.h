@@ -44,6 +44,7 @@ class PostgresRelay {
   void settle(const SettleBatch& batch) { must(store_->settle(feed_, state_.epoch, batch)); }
 
  private:
+  const std::string url_;
   TableShape shape_;
   Feed feed_;
   std::unique_ptr<Store> store_;

@@ -47,22 +47,43 @@ Result<void> check_cluster(db::PgConnection& connection, const PgSession& sessio
   return {};
 }
 
-Failure owned_by_another(db::PgConnection& connection, const PgSession& session, const Feed& feed) {
-  auto rows =
-      connection.query("select owner, lane_to from " + session.names().position + " where sink = $1 and lane = $2::int",
-                       {feed.name, std::to_string(feed.lanes.first)});
+// The relay `owner` has a valid lease on the feed; both are SQL expressions.
+std::string holds_lease(const PgSession& session, const std::string& owner, const std::string& feed) {
+  return "exists (select from " + session.names().lease + " l where l.relay = " + owner + " and l.feed = " + feed +
+         " and l.until > clock_timestamp())";
+}
+
+// Why it was not taken over.
+Failure not_to_be_had(db::PgConnection& connection, const PgSession& session, const Feed& feed,
+                      const std::string& relay) {
+  auto rows = connection.query("select p.owner, p.lane_to, " + holds_lease(session, "$3", "$1") +
+                                   " from (select) one left join " + session.names().position +
+                                   " p on p.sink = $1 and p.lane = $2::int",
+                               {feed.name, std::to_string(feed.lanes.first), relay});
   if (!rows) return rows.failure();
   const auto share = feed.name + ", lanes " + to_string(feed.lanes);
-  if (rows->empty() || rows->integer(0, 1) != feed.lanes.last) {
+  if (!rows->flag(0, 2)) {
+    return {FailureKind::fenced, share + ": the lease of the relay " + relay + " itself has run out"};
+  }
+  if (rows->null(0, 1) || rows->integer(0, 1) != feed.lanes.last) {
     return {FailureKind::fenced, share + ": the lanes were divided otherwise meanwhile"};
   }
   return {FailureKind::fenced, share + ": the relay " + rows->text(0, 0) + " owns them"};
 }
 
+// A settle of the owner may hold the row for any time: the leases are judged after that, by a statement that sees what
+// was renewed meanwhile.
+Result<void> await_settles(db::PgConnection& connection, const PgSession& session, const Feed& feed) {
+  auto held =
+      connection.query("select from " + session.names().position + " where sink = $1 and lane = $2::int for update",
+                       {feed.name, std::to_string(feed.lanes.first)});
+  if (!held) return held.failure();
+  return {};
+}
+
 Result<FeedState> raise_epoch(db::PgConnection& connection, const PgSession& session, const Feed& feed,
                               const std::string& relay) {
   const auto& position = session.names().position;
-  const auto& lease = session.names().lease;
   db::PgValue start;
   if (feed.positions) {
     start = kSeesNothing;
@@ -74,17 +95,17 @@ Result<FeedState> raise_epoch(db::PgConnection& connection, const PgSession& ses
   }
   auto rows = connection.query(
       "insert into " + position +
-          " as p (sink, lane, lane_to, epoch, owner, s1) values ($1, $4::int, $5::int, 1, $2, $3::pg_snapshot)"
+          " as p (sink, lane, lane_to, epoch, owner, s1) select $1, $4::int, $5::int, 1, $2, $3::pg_snapshot where " +
+          holds_lease(session, "$2", "$1") +
           " on conflict (sink, lane) do update set"
           " epoch = p.epoch + 1, owner = excluded.owner, updated_at = now(), s1 = coalesce(p.s1, excluded.s1)"
-          " where p.lane_to = excluded.lane_to and (p.owner = excluded.owner or not exists (select from " +
-          lease +
-          " l where l.relay = p.owner and l.feed = p.sink and l.until > clock_timestamp()))"
-          " returning coalesce(s1::text, ''), coalesce(s2::text, ''), last, array_to_string(ahead, ' '), epoch, " +
+          " where p.lane_to = excluded.lane_to and (p.owner = excluded.owner or not " +
+          holds_lease(session, "p.owner", "p.sink") +
+          ") returning coalesce(s1::text, ''), coalesce(s2::text, ''), last, array_to_string(ahead, ' '), epoch, " +
           sql_micros("clock_timestamp()"),
       {feed.name, relay, start, std::to_string(feed.lanes.first), std::to_string(feed.lanes.last)});
   if (!rows) return rows.failure();
-  if (rows->empty()) return owned_by_another(connection, session, feed);
+  if (rows->empty()) return not_to_be_had(connection, session, feed, relay);
   FeedState state;
   state.start.from = rows->text(0, 0);
   state.start.to = rows->text(0, 1);
@@ -112,6 +133,7 @@ Result<FeedState> take_feed_over(PgSession& session, const Feed& feed, const std
   }
   const auto is_new = begins_now(connection, session, feed);
   if (!is_new) return is_new.failure();
+  if (auto free = await_settles(connection, session, feed); !free) return free.failure();
   auto state = raise_epoch(connection, session, feed, relay);
   if (!state) return state;
   if (*is_new) {
