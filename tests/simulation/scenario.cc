@@ -178,7 +178,7 @@ void draw_retries(Scenario& s, Dice dice) {
 void draw_redrives(Scenario& s, Dice dice) {
   if (s.one_down != Scenario::OneDown::none) return;
   s.events.redrives = few(dice, 0.3, 3);
-  if (s.mode != Mode::mark || capped(s) || !dice.chance(0.1)) return;
+  if (s.mode != Mode::mark || capped(s) || !dice.chance(0.3)) return;
   // What dies again and again, while it stays open for a time whether that is written.
   s.events.redrives = dice.between(6, 12);
   s.faults.call_in_doubt = 0.3;
