@@ -152,9 +152,9 @@ void draw_spills(Scenario& s, Dice dice) {
 
 // Owners that are stopped beyond their lease in the middle of their work, while others are there.
 void draw_sleepers(Scenario& s, Dice dice) {
-  if (s.events.stops == 0 || s.mode == Mode::cursor || capped(s) || !dice.chance(0.3)) return;
+  if (s.events.stops == 0 || s.mode == Mode::cursor || capped(s) || !dice.chance(0.5)) return;
   s.processes = dice.between(2, 3);
-  s.events.stops = dice.between(3, 8);
+  s.events.stops = dice.between(4, 12);
   s.lease = dice.between(Duration(400ms), Duration(800ms));
   s.delay_max = dice.between(Duration(20ms), Duration(60ms));
 }
