@@ -2,6 +2,7 @@
 #include <set>
 
 #include "integration/daemon_fixture.h"
+#include "support/fault_proxy.h"
 #include "support/paths.h"
 
 namespace outbox::test {
@@ -159,6 +160,28 @@ TEST_F(DaemonRun, TheDrainTimeOutEndsTheWait) {
   EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
   EXPECT_EQ(distinct(ids_of(stub_.requests())), 200u);
   EXPECT_LE(stub_.request_count(), 204u);
+}
+
+// A database that is there and says nothing any more: its connections stand, half-open.
+TEST_F(DaemonRun, SigtermDoesNotWaitForADatabaseThatDoesNotAnswer) {
+  configure_events();
+  const auto place = database_->url().find(':', database_->url().find('@'));
+  const auto slash = database_->url().find('/', place);
+  FaultProxy link(std::stoi(database_->url().substr(place + 1, slash - place - 1)));
+  std::string through_proxy = database_->url();
+  through_proxy.replace(place + 1, slash - place - 1, std::to_string(link.port()));
+  daemon_.configure("database: \"" + through_proxy + "\"\nsinks:\n" + http_sink("events", stub_) +
+                    "routes:\n  - { sink: events }\nadmin: { listen: \"127.0.0.1:0\" }\ndrain_timeout: 1s\n");
+  auto relay = daemon_.start();
+  send("1");
+  ASSERT_TRUE(stub_.wait_for_requests(1)) << relay->standard_error();
+  link.set({.hold = true});
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  EXPECT_NE(relay->standard_error().find("ending without an answer of the database"), std::string::npos)
+      << relay->standard_error();
+  link.set({});
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
+  EXPECT_LE(stub_.request_count(), 2u);
 }
 
 // B223, of the running relay: log at debug, pages, and what stands in the database.

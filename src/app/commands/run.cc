@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/commands/commands.h"
+#include "app/exit_deadline.h"
 #include "app/once.h"
 #include "app/process_identity.h"
 #include "app/registry.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr auto kTurn = std::chrono::milliseconds(200);
 constexpr auto kCalmTurn = std::chrono::milliseconds(1000);  // a signal is heard at once, an end by itself within it
 constexpr auto kDatabasePatience = std::chrono::milliseconds(1000);
+constexpr auto kBeyondDrain = std::chrono::seconds(5);  // to close clients, settle and give the lease up
 
 bool waits_out(const Failure& failure) { return failure.kind == FailureKind::unavailable; }
 
@@ -48,12 +50,25 @@ int exit_code(RunnerEnd end, RelayService& service, bool once) {
   return kAnswerIsNo;
 }
 
-RunnerEnd stop(RelayService& service) {
-  service.stop();
-  return service.wait_until(std::chrono::steady_clock::time_point::max());
-}
+// How a relay stops: within its drain time-out and a little, whether or not the database answers.
+class Stop {
+ public:
+  explicit Stop(Duration drain_timeout)
+      : longest_(std::chrono::ceil<std::chrono::milliseconds>(drain_timeout) + kBeyondDrain) {}
 
-int run_on(RelayService& service) {
+  RunnerEnd operator()(RelayService& service, int code = kDone) {
+    end_by_deadline(code);
+    service.stop();
+    return service.wait_until(std::chrono::steady_clock::time_point::max());
+  }
+  void end_by_deadline(int code) { deadline_.emplace(longest_, code); }
+
+ private:
+  std::chrono::milliseconds longest_;
+  std::optional<ExitDeadline> deadline_;
+};
+
+int run_on(RelayService& service, Stop& stop) {
   RunnerEnd end = RunnerEnd::running;
   while (end == RunnerEnd::running) {
     if (wait_for_signal(kCalmTurn)) {
@@ -66,14 +81,14 @@ int run_on(RelayService& service) {
   return exit_code(end, service, false);
 }
 
-int run_once(RelayService& service, const Watch& watch, const config::Settings& settings) {
+int run_once(RelayService& service, const Watch& watch, const config::Settings& settings, Stop& stop) {
   OnceWatch once(settings, OnceWatch::Clock::now());
   for (;;) {
     const auto now = OnceWatch::Clock::now();
     const RunnerEnd end = service.wait_until(now);
     if (end != RunnerEnd::running) return exit_code(end, service, true);
     if (const auto given_up = once.look(service.view(), watch.last_failure(), now)) {
-      stop(service);
+      stop(service, given_up->code);
       fmt::print(stderr, "outboxd: {}\n", one_line(given_up->what));
       return given_up->code;
     }
@@ -105,13 +120,15 @@ int execute(const RunFlags& flags) {
 
   const std::string name = relay_name();
   const SinkMaker sinks = registered_sinks();
+  Stop stop(settings->drain_timeout);  // outlives the service, whose end may take its time, too
   auto service = RelayService::start(
       {*settings, **database, sinks, watch.observer()}, name, flags.once,
       [&](const std::string& sink) { return watch.last_failure(sink); }, watch.figures(**database, *settings));
   if (!service) return report(service.failure());
   log::info("relay started", {{"relay", name}, {"version", OUTBOX_VERSION}});
   watch.attach(**service);
-  const int code = flags.once ? run_once(**service, watch, *settings) : run_on(**service);
+  const int code = flags.once ? run_once(**service, watch, *settings, stop) : run_on(**service, stop);
+  stop.end_by_deadline(code);
   watch.detach();
   log::info("relay stopped", {{"relay", name}});
   return code;
