@@ -15,9 +15,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kPostgresEpoch = 946'684'800'000'000;  // 2000-01-01 in microseconds since 1970
 
+constexpr std::string_view kReadOnly = "25006";
+
 FailureKind kind_of(std::string_view sqlstate) {
   const auto in_class = [&](std::string_view prefix) { return sqlstate.substr(0, prefix.size()) == prefix; };
-  if (sqlstate.empty() || sqlstate == "55P03" || sqlstate == "25006") return FailureKind::unavailable;
+  if (sqlstate.empty() || sqlstate == "55P03" || sqlstate == kReadOnly) return FailureKind::unavailable;
   for (const auto* unavailable : {"08", "40", "53", "57"}) {
     if (in_class(unavailable)) return FailureKind::unavailable;
   }
@@ -147,7 +149,9 @@ PgConnection::PgConnection(pg_conn* connection, std::string where, std::chrono::
 
 PgConnection::~PgConnection() { PQfinish(connection_); }
 
-bool PgConnection::broken() const { return connection_ == nullptr || PQstatus(connection_) != CONNECTION_OK; }
+bool PgConnection::broken() const {
+  return connection_ == nullptr || read_only_ || PQstatus(connection_) != CONNECTION_OK;
+}
 bool PgConnection::in_transaction() const { return PQtransactionStatus(connection_) != PQTRANS_IDLE; }
 int PgConnection::server_version() const { return PQserverVersion(connection_); }
 
@@ -161,12 +165,13 @@ Result<bool> PgConnection::pooled() {
   return *pooled_;
 }
 
-Failure PgConnection::failed(const pg_result* result) const {
+Failure PgConnection::failed(const pg_result* result) {
   const char* code = result != nullptr ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : nullptr;
   if (code == nullptr) {
     return {FailureKind::unavailable, "PostgreSQL at " + where_ + ": " + first_line(PQerrorMessage(connection_))};
   }
   const auto kind = kind_of(code);
+  read_only_ = read_only_ || std::string_view(code) == kReadOnly;
   const char* primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   return {kind, "PostgreSQL at " + where_ + ": " + first_line(primary != nullptr ? primary : "") + " (" + code + ")" +
                     std::string(hint(kind))};
@@ -417,14 +422,18 @@ std::string pg_time(Time time) {
   if (time == kNever) return "infinity";
   if (time == Time::min()) return "-infinity";
   const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
+  // std::chrono knows years up to 32767, the server those up to 294276: 400 years always have as many days.
+  using Cycle = std::chrono::duration<std::int64_t, std::ratio<146'097L * 86'400>>;
+  const Cycle cycle = std::chrono::floor<Cycle>(day.time_since_epoch());
+  const std::chrono::year_month_day date(day - std::chrono::days(cycle));
   const std::chrono::hh_mm_ss clock(time - day);
+  const auto year = static_cast<int>(date.year()) + static_cast<int>(cycle.count()) * 400;
   std::array<char, 64> text{};
-  const int size =
-      std::snprintf(text.data(), text.size(), "%04d-%02u-%02u %02d:%02d:%02d.%06d+00", static_cast<int>(date.year()),
-                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                    static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                    static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  const int size = std::snprintf(text.data(), text.size(), "%04d-%02u-%02u %02d:%02d:%02d.%06d+00%s",
+                                 year > 0 ? year : 1 - year, static_cast<unsigned>(date.month()),
+                                 static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
+                                 static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()),
+                                 static_cast<int>(clock.subseconds().count()), year > 0 ? "" : " BC");
   return {text.data(), static_cast<std::size_t>(size)};
 }
 

@@ -65,6 +65,7 @@ class PgConnection {
   PgConnection(const PgConnection&) = delete;
   PgConnection& operator=(const PgConnection&) = delete;
 
+  // Lost, or of no use any more: another one may be better. A session that began read-only stays so.
   bool broken() const;
   bool in_transaction() const;
   int server_version() const;  // 150020
@@ -91,7 +92,7 @@ class PgConnection {
 
  private:
   PgConnection(pg_conn* connection, std::string where, std::chrono::seconds answer_timeout);
-  Failure failed(const pg_result* result) const;
+  Failure failed(const pg_result* result);
   Failure gave_up();
   Result<void> flush();
   Result<void> await();  // until the next result can be fetched without blocking
@@ -103,6 +104,7 @@ class PgConnection {
   std::string where_;
   std::chrono::seconds answer_timeout_;
   std::chrono::steady_clock::time_point deadline_{};
+  bool read_only_ = false;  // for its life, whatever becomes of the server's setting
   std::optional<bool> pooled_;
   std::map<std::string, std::string> kept_;  // by its text: the name of a prepared statement
 };
