@@ -21,7 +21,8 @@ constexpr Duration kDueHeld{5s};
 Core::State::State(CoreOptions options, std::shared_ptr<const Router> router, std::uint64_t seed)
     : options_(std::move(options)), router_(std::move(router)), random_(seed) {
   for (const CoreSink& sink : options_.sinks) {
-    sides_.push_back(std::make_unique<Side>(sides_.size(), sink, router_->single_destination(sink.name)));
+    sides_.push_back(std::make_unique<Side>(
+        sides_.size(), sink, router_->single_destination(sink.name, sink.capabilities.fields_lead_elsewhere)));
   }
   progress_.keep_settled(!options_.feed.positions);
 }

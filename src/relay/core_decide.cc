@@ -67,6 +67,7 @@ void Core::State::spill() {
     if (!takes_nothing(*side)) continue;
     for (Line* line : side->out.lines_at_rest()) {
       if (at_cap(*side)) break;
+      if (!can_wait(*line->first->record)) continue;
       if (broken(Variant::spill_from_behind)) side->out.reverse(*line);
       if (line->first->parked()) {  // its row is there already; what came behind it follows
         line->rows_behind = true;
@@ -91,6 +92,7 @@ void Core::State::release_front() {
     if (line == nullptr || line->empty()) continue;
     Delivery& head = *line->first;
     if (head.record != front || head.state != DeliveryState::claimed || head.uncharged == 0) continue;
+    if (!can_wait(*front)) continue;
     const SteadyTime closed_until = head.destination->breaker->closed_until();
     const bool is_closed = head.destination->breaker->state_at(now_) != BreakerState::closed;
     if (is_closed ? side->out.has_untried_key() : head.retry_at <= now_) continue;

@@ -96,6 +96,11 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
   // Behind a record of the stream that is still in memory it stays in memory: parked before that one, it would overtake
   // it if the relay were to start over now.
   const bool must_park = (key_waits || key_waits_in_store) && !line.has_stream();
+  if (not_due && !can_wait(*record)) {
+    die(side, side.out.append(line, record, route, route.address, ordinal), "key_too_long",
+        "it is not due, and a key of " + std::to_string(record->key.size()) + " bytes cannot be waited with");
+    return;
+  }
   if (not_due || must_park) {
     Park park;
     park.record = record;

@@ -122,7 +122,7 @@ void Core::State::charge(Side& side, Delivery& delivery, const Outcome& outcome)
   ++side.retried;
   Duration pause = std::max(outcome.after, full_jitter(retry.base, retry.cap, delivery.attempts, random_));
   if (broken(Variant::retry_without_backoff)) pause = Duration(0);
-  if (!delivery.parked() && delivery.line->first != &delivery) {
+  if (!delivery.parked() && (delivery.line->first != &delivery || !can_wait(*delivery.record))) {
     // What stands before it in its key is not decided: parked now, it would get its order number before that one.
     delivery.retry_at = now_ + pause;
     side.out.reclaim(delivery);
@@ -170,7 +170,8 @@ void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Stea
                        const std::string& reason, const std::string& error) {
   Line& line = *delivery.line;
   if (state == DeliveryState::waiting) remember_successes(side, delivery);
-  const bool holds = state == DeliveryState::dead && delivery.route->dead_letter_holds_key;
+  const bool holds =
+      state == DeliveryState::dead && delivery.route->dead_letter_holds_key && can_wait(*delivery.record);
   if (delivery.parked()) {
     ParkedUpdate update;
     update.row = delivery.row;
@@ -270,7 +271,7 @@ void Core::State::destination_closed(Side& side, Delivery& delivery) {
   SteadyTime until = std::max(to.breaker->closed_until(), now_ + kClosedPause);
   // The next probe is another key's, if there is one: those are due by then.
   if (delivery.line->key == to.failed_probe_key && !broken(Variant::probe_same_key)) until += 2 * kClosedPause;
-  if (!delivery.parked() && at_cap(side)) {
+  if (!delivery.parked() && (at_cap(side) || !can_wait(*delivery.record))) {
     delivery.retry_at = until;
     side.out.wake(*delivery.line);
     return;

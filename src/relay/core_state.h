@@ -21,6 +21,8 @@ namespace outbox {
 
 class Core::State {
  public:
+  static constexpr std::size_t kWaitingKeyMax = 2000;  // bytes
+
   State(CoreOptions options, std::shared_ptr<const Router> router, std::uint64_t seed);
 
   struct Side {  // one sink of the feed
@@ -102,6 +104,9 @@ class Core::State {
   void give_back(Side& side, Delivery& delivery, const Outcome& outcome);
   void die(Side& side, Delivery& delivery, const std::string& reason, const std::string& error);
   void destination_closed(Side& side, Delivery& delivery);
+  // Stores have an index on the keys of what waits, which takes no key of any length. One that is longer is retried
+  // from memory, holding the position meanwhile.
+  static bool can_wait(const Record& record) { return record.key.size() <= kWaitingKeyMax; }
   // Parks a delivery of the stream, or updates the row of one that was parked; removes it, and lets its key follow.
   void park(Side& side, Delivery& delivery, DeliveryState state, SteadyTime next_attempt, bool charged,
             const std::string& reason, const std::string& error);

@@ -349,6 +349,53 @@ TEST_F(CoreTest, AFarSideThatAsksToWaitIsSaidToHold) {
   EXPECT_TRUE(in_flight.empty());
 }
 
+// As the paths of one host: it is up or down for all of them, and a 500 is told from an outage by what the others get.
+TEST_F(CoreTest, AddressesOfARouteAreOneDestinationWhereFieldsLeadNowhereElse) {
+  options.sinks[0].capabilities.fields_lead_elsewhere = false;
+  routes[0].address = "partner/orders/{aggregate_id}";
+  row("a"), row("b");
+  start();
+  ASSERT_EQ(in_flight.size(), 2u);
+  EXPECT_EQ(in_flight[0].destination, "partner/orders/a");
+  EXPECT_EQ(in_flight[1].destination, "partner/orders/b");
+  const auto poisoned = in_flight[1];
+  in_flight.pop_back();
+  answer(delivered(""));
+  in_flight.push_back(poisoned);
+  answer(unknown("http_500", ""));
+  ASSERT_EQ(parks().size(), 1u);
+  EXPECT_TRUE(parks()[0].charged);
+  for (const char* key : {"c", "d", "e", "f", "g", "h"}) row(key);
+  pass(300ms);
+  while (!in_flight.empty()) answer(unknown("http_503", ""));
+  EXPECT_EQ(core->view()[0].breaker, BreakerState::open);
+  EXPECT_EQ(parks().size(), 1u) << "the position stands";
+}
+
+// The index on the keys of what waits takes no key of any length.
+TEST_F(CoreTest, AKeyThatIsTooLongToWaitIsRetriedFromMemory) {
+  const std::string key(3000, 'k');
+  row(key), row("b");
+  start();
+  ASSERT_EQ(in_flight.size(), 2u);
+  const auto poisoned = in_flight.front();
+  in_flight.pop_front();
+  answer(delivered(""));
+  in_flight.push_back(poisoned);
+  answer(unknown("http_500", ""));
+  EXPECT_TRUE(parks().empty());
+  pass(2s);
+  ASSERT_EQ(in_flight.size(), 1u);
+  answer(rejected("http_422", "no"));
+  ASSERT_EQ(parks().size(), 1u);
+  EXPECT_EQ(parks()[0].state, DeliveryState::dead);
+  EXPECT_FALSE(parks()[0].holds_key);
+  row(key, now + 1h);
+  pass(300ms);
+  ASSERT_EQ(parks().size(), 2u);
+  EXPECT_EQ(parks()[1].reason, "key_too_long");
+}
+
 TEST_F(CoreTest, WhatNoRouteMatchesIsDead) {
   routes[0].aggregate_type = "invoice";
   row("a");

@@ -116,24 +116,23 @@ void Outbound::drop_idle_destinations() {
   });
 }
 
-Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, const std::string& destination,
+Delivery& Outbound::append(Line& line, RecordPtr record, const Route& route, const std::string& address,
                            Ordinal ordinal) {
-  Delivery& delivery = new_delivery(line, std::move(record), route, destination);
+  Delivery& delivery = new_delivery(line, std::move(record), route, address);
   delivery.ordinal = ordinal;
   return delivery;
 }
 
-Delivery& Outbound::append_parked(Line& line, RecordPtr record, const Route& route, const std::string& destination,
+Delivery& Outbound::append_parked(Line& line, RecordPtr record, const Route& route, const std::string& address,
                                   std::int64_t row) {
-  Delivery& delivery = new_delivery(line, std::move(record), route, destination);
+  Delivery& delivery = new_delivery(line, std::move(record), route, address);
   delivery.row = row;
   ++line.parked;
   ++loaded_;
   return delivery;
 }
 
-Delivery& Outbound::new_delivery(Line& line, RecordPtr record, const Route& route,
-                                 const std::string& destination_name) {
+Delivery& Outbound::new_delivery(Line& line, RecordPtr record, const Route& route, const std::string& address) {
   std::uint32_t index = 0;
   if (free_.empty()) {
     index = static_cast<std::uint32_t>(slab_.size());
@@ -149,7 +148,9 @@ Delivery& Outbound::new_delivery(Line& line, RecordPtr record, const Route& rout
   delivery.record = std::move(record);
   delivery.route = &route;
   delivery.line = &line;
-  delivery.destination = &destination(destination_name);
+  const bool of_route = !capabilities_.fields_lead_elsewhere && address != route.address;
+  delivery.destination = &destination(of_route ? route.address : address);
+  if (of_route) delivery.address = address;
   ++delivery.destination->users;
   link_last(line, delivery);
   if (line.next == nullptr) line.next = &delivery;
@@ -347,8 +348,8 @@ Publication Outbound::depart(Delivery& delivery, SteadyTime now) {
   delivery.line->next = delivery.behind;
   ++in_flight_;
   in_flight_bytes_ += delivery.record->bytes();
-  return {delivery.id, delivery.record, delivery.destination->name, delivery.attempts + delivery.uncharged + 1,
-          first_in_key};
+  const std::string& address = delivery.address.empty() ? delivery.destination->name : delivery.address;
+  return {delivery.id, delivery.record, address, delivery.attempts + delivery.uncharged + 1, first_in_key};
 }
 
 void Outbound::landed(Delivery& delivery) {

@@ -30,7 +30,8 @@ namespace outbox {
 
 struct Line;
 
-// Where deliveries go, as the route resolves it: a topic, an endpoint.
+// What is up or down as a whole: a topic, or all that a route sends to an endpoint
+// (Capabilities::fields_lead_elsewhere).
 struct Destination {
   explicit Destination(BreakerPolicy policy) : own_breaker(policy) {}
   std::string name;
@@ -49,6 +50,7 @@ struct Delivery {
   Delivery* before = nullptr;  // its neighbours in the line
   Delivery* behind = nullptr;
   Destination* destination = nullptr;
+  std::string address;  // where the destination has several; else empty, and its name is the address
   const Route* route = nullptr;
   std::optional<Ordinal> ordinal;  // of the stream; absent: it was parked
   std::int64_t row = 0;            // of the side table, where it was parked
@@ -107,9 +109,9 @@ class Outbound {
   Line& line(const std::string& key);
   Line* find_line(const std::string& key);
   // Of the stream.
-  Delivery& append(Line& line, RecordPtr record, const Route& route, const std::string& destination, Ordinal ordinal);
+  Delivery& append(Line& line, RecordPtr record, const Route& route, const std::string& address, Ordinal ordinal);
   // From the side table.
-  Delivery& append_parked(Line& line, RecordPtr record, const Route& route, const std::string& destination,
+  Delivery& append_parked(Line& line, RecordPtr record, const Route& route, const std::string& address,
                           std::int64_t row);
   // Removes it from its line and forgets it.
   void remove(Delivery& delivery);
@@ -154,7 +156,7 @@ class Outbound {
     std::string key;
     std::size_t bytes = 0;
   };
-  Delivery& new_delivery(Line& line, RecordPtr record, const Route& route, const std::string& destination);
+  Delivery& new_delivery(Line& line, RecordPtr record, const Route& route, const std::string& address);
   Destination& destination(const std::string& name);
   void drop_idle_destinations();
   Delivery* next_of(const Line& line) const;

@@ -116,11 +116,11 @@ bool Router::matches_any(const Record& record) const {
   return std::any_of(routes_.begin(), routes_.end(), [&](const Route& route) { return matches(route, record); });
 }
 
-bool Router::single_destination(const std::string& sink) const {
+bool Router::single_destination(const std::string& sink, bool fields_lead_elsewhere) const {
   const std::string* only = nullptr;
   for (const Route& route : routes_) {
     if (route.sink != sink) continue;
-    if (route.address.find('{') != std::string::npos) return false;
+    if (fields_lead_elsewhere && route.address.find('{') != std::string::npos) return false;
     if (only != nullptr && *only != route.address) return false;
     only = &route.address;
   }

@@ -99,8 +99,9 @@ class Router {
   const Route* match(const std::string& sink, const Record& record) const;
   // True if some route matches, of whatever sink, "none" included.
   bool matches_any(const Record& record) const;
-  // True if all messages of `sink` go to one destination, so that its breaker is the sink's.
-  bool single_destination(const std::string& sink) const;
+  // True if all messages of `sink` go to one destination, so that its breaker is the sink's. `fields_lead_elsewhere`:
+  // as the sink's Capabilities say.
+  bool single_destination(const std::string& sink, bool fields_lead_elsewhere) const;
 
  private:
   std::vector<Route> routes_;

@@ -148,9 +148,12 @@ TEST(RouterTest, KnowsWhichSinkHasOneDestination) {
                        {"b", {}, {}, "x", "", {}, false},
                        {"b", "order", {}, "y", "", {}, false},
                        {"c", {}, {}, "{type}", "", {}, false}});
-  EXPECT_TRUE(router.single_destination("a"));
-  EXPECT_FALSE(router.single_destination("b"));
-  EXPECT_FALSE(router.single_destination("c"));
+  EXPECT_TRUE(router.single_destination("a", true));
+  EXPECT_FALSE(router.single_destination("b", true));
+  EXPECT_FALSE(router.single_destination("c", true));
+  EXPECT_TRUE(router.single_destination("a", false));
+  EXPECT_FALSE(router.single_destination("b", false));
+  EXPECT_TRUE(router.single_destination("c", false));
 }
 
 TEST(ExpandTest, FillsFields) {

@@ -37,6 +37,9 @@ struct Capabilities {
   std::size_t window_bytes = 16u << 20;
   // A larger payload is refused before it is published (dead letter, reason too_large); 0: no limit known.
   std::size_t payload_max = 0;
+  // The fields of a route's address lead to destinations of their own: another topic, another stream. Without it all
+  // that a route sends has one destination, up or down as a whole: the paths of one URL.
+  bool fields_lead_elsewhere = true;
   // Only one instance may be open at a time, in this process or any other: the sink's feed is not divided.
   bool one_writer = false;
 };

@@ -32,7 +32,7 @@ class HttpSink : public Sink {
   explicit HttpSink(http::HttpOptions options) : options_(std::move(options)), dispatcher_(options_) {}
   ~HttpSink() override { close(); }
 
-  Capabilities capabilities() const override { return {}; }
+  Capabilities capabilities() const override { return {.fields_lead_elsewhere = false}; }
 
   Result<void> open(CompletionListener& listener) override {
     for (const auto* file : {&options_.ca_file, &options_.certificate_file, &options_.key_file}) {
