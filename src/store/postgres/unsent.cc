@@ -17,7 +17,8 @@ std::string behind_position(const PgSession& session, const std::string& column,
   const auto xid = "o." + session.column("xid");
   const auto seq = "o." + session.column("seq");
   const auto of_feed = " and " + session.lane_expression("o") + " between p.lane and p.lane_to";
-  const auto ahead_of_last = seq + " > p.last and not " + seq + " = any(p.ahead)" + of_feed;
+  const auto not_ahead = "not " + seq + " = any(p.ahead)" + of_feed;
+  const auto behind_last = seq + " > p.last and " + not_ahead;
   const auto kind = [&](const std::string& from, const std::string& where, const std::string& order) {
     return "(select " + column + " as created from " + from + " where " + where +
            (order.empty() ? "" : " order by " + order) + " limit " + std::to_string(limit) + ")";
@@ -28,15 +29,15 @@ std::string behind_position(const PgSession& session, const std::string& column,
   };
   // In this window: of transactions that S1 saw in progress, and of later ones.
   return "select created from p cross join lateral (" +
-         kind(in_progress("p.s1"), "p.in_window and pg_visible_in_snapshot(x, p.upto) and " + ahead_of_last, "") +
+         kind(in_progress("p.s1"), "p.in_window and pg_visible_in_snapshot(x, p.upto) and " + behind_last, "") +
          " union all " +
          kind(outbox + " o",
               "p.in_window and " + xid + " >= pg_snapshot_xmax(p.s1) and pg_visible_in_snapshot(" + xid +
-                  ", p.upto) and " + ahead_of_last,
+                  ", p.upto) and " + behind_last,
               seq) +
          // Behind it: of transactions that were in progress when it was cut, and of later ones.
-         " union all " + kind(in_progress("p.upto"), "true" + of_feed, "") + " union all " +
-         kind(outbox + " o", xid + " >= pg_snapshot_xmax(p.upto)" + of_feed, xid) + ") r";
+         " union all " + kind(in_progress("p.upto"), not_ahead, "") + " union all " +
+         kind(outbox + " o", xid + " >= pg_snapshot_xmax(p.upto) and " + not_ahead, xid) + ") r";
 }
 
 std::string positions_sql(const PgSession& session) {
