@@ -23,14 +23,23 @@ void override_option(CLI::App& command, config::Overrides& overrides, const char
       flag, [&overrides, key](const std::string& value) { overrides[key] = value; }, help);
 }
 
-void file_options(CLI::App& command, ConfigFlags& flags) {
+void database_options(CLI::App& command, ConfigFlags& flags, const char* database_help) {
   command.add_option("--config", flags.file, "The configuration file")->type_name("FILE");
-  override_option(command, flags.overrides, "--database", "database",
-                  "URL of the database: postgresql://… or sqlite:FILE. Others see a command line: keep passwords in "
-                  "OUTBOX_DATABASE or the file");
+  override_option(command, flags.overrides, "--database", "database", database_help);
 }
 
-void table_option(CLI::App& command, ConfigFlags& flags) {
+// Of commands that need a configuration.
+void file_options(CLI::App& command, ConfigFlags& flags) {
+  database_options(command, flags,
+                   "URL of the database, in place of the configuration's, which is needed all the same: postgresql://… "
+                   "or sqlite:FILE. Others see a command line: keep passwords in OUTBOX_DATABASE or the file");
+}
+
+// Of commands that need a database and its table, and no more.
+void table_options(CLI::App& command, ConfigFlags& flags) {
+  database_options(command, flags,
+                   "URL of the database: postgresql://… or sqlite:FILE. Others see a command line: keep passwords in "
+                   "OUTBOX_DATABASE or the file");
   command.add_option("--table", flags.table, "The outbox table, where there is no configuration file")
       ->capture_default_str();
 }
@@ -68,8 +77,10 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* help, const c
 }
 
 void add_run(CLI::App& app, Parsed& parsed) {
-  CLI::App* run =
-      add_command(app, "run", "Relay messages: every role that the file names", "outboxd run --config outboxd.yaml");
+  CLI::App* run = add_command(app, "run",
+                              "Relay messages to the sinks of the file; where dead_letters.forward is set, forward "
+                              "the dead letters, too",
+                              "outboxd run --config outboxd.yaml");
   file_options(*run, parsed.run.config);
   override_option(*run, parsed.run.config.overrides, "--admin-listen", "admin.listen",
                   "host:port of /metrics, /healthz, /readyz; --once opens none");
@@ -90,8 +101,7 @@ void add_demo(CLI::App& app, Parsed& parsed) {
 void add_init(CLI::App& app, Parsed& parsed) {
   CLI::App* init = add_command(app, "init", "Create or upgrade our tables; safe to run again",
                                "outboxd init --database postgresql://shop@localhost/shop");
-  file_options(*init, parsed.init.config);
-  table_option(*init, parsed.init.config);
+  table_options(*init, parsed.init.config);
   init->add_option("--payload", parsed.init.payload, "Type of the payload column on PostgreSQL")
       ->check(CLI::IsMember({"json", "jsonb", "bytea"}))
       ->capture_default_str();
@@ -107,8 +117,7 @@ void add_send(CLI::App& app, Parsed& parsed) {
   CLI::App* send = add_command(app, "send", "Enqueue one message and print its id",
                                "outboxd send --database sqlite:shop.db --aggregate-type order --aggregate-id 4711 \\\n"
                                "    --type OrderConfirmed --payload '{\"total\": 12}'");
-  file_options(*send, flags.config);
-  table_option(*send, flags.config);
+  table_options(*send, flags.config);
   send->add_option("--aggregate-type", flags.aggregate_type, "For example order")->required();
   send->add_option("--aggregate-id", flags.aggregate_id, "With the type, the ordering key")->required();
   send->add_option("--type", flags.type, "For example OrderConfirmed")->required();
@@ -144,9 +153,9 @@ void filter_options(CLI::App& command, FilterFlags& filter) {
       ->type_name("TIME");
 }
 
-void act_options(CLI::App& command, ActFlags& act) {
+void act_options(CLI::App& command, ActFlags& act, const char* reason_help = "Why, for the audit") {
   command.add_option("--actor", act.actor, "Who does it, for the audit (default: you, user@host)");
-  command.add_option("--reason", act.reason, "Why, for the audit");
+  command.add_option("--reason", act.reason, reason_help);
 }
 
 void add_list(CLI::App& app, Parsed& parsed) {
@@ -202,7 +211,7 @@ void add_discard(CLI::App& app, Parsed& parsed) {
   filter_options(*discard, parsed.discard.filter);
   discard->add_flag("--all", parsed.discard.all, "Every dead letter");
   discard->add_flag("--dry-run", parsed.discard.dry_run, "Only say how many");
-  act_options(*discard, parsed.discard.act);
+  act_options(*discard, parsed.discard.act, "Why, for the audit; has to be said, except with --dry-run");
 }
 
 void add_sink_control(CLI::App& app, Parsed& parsed) {
