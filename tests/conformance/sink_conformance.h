@@ -1,5 +1,5 @@
 // The sink conformance suite: what sink/sink.h promises, tried on every sink against a real far end. A sink's test
-// program lists sink_conformance.cc among its sources and instantiates the suite:
+// program links outbox_sink_conformance and instantiates the suite:
 //
 //   INSTANTIATE_TEST_SUITE_P(File, SinkConformance, testing::Values(BenchType{"file", make_file_bench}), bench_name);
 //
