@@ -7,6 +7,7 @@
 
 #include "admin/sink_report.h"
 #include "app/status_report.h"
+#include "base/log.h"
 
 namespace outbox::app {
 
@@ -41,6 +42,10 @@ Result<void> refuse_unknown_sinks(const config::Settings& settings, const Databa
     const auto holdings = store->holdings(name);
     if (!holdings) return {};
     const std::string what = owed(*holdings);
+    if (what.empty() && holdings->dead > 0) {
+      log::warn("dead letters of a sink that the configuration does not name",
+                {{"sink", name}, {"dead", std::to_string(holdings->dead)}});
+    }
     if (what.empty()) continue;
     return Failure{FailureKind::invalid,
                    fmt::format("the configuration does not name the sink '{}' (any more): {}. Name it again, to have "

@@ -24,6 +24,28 @@ int refused(std::int64_t count, int replays_max) {
   return kAnswerIsNo;
 }
 
+// What is sent again to a sink that no relay serves would wait for ever, and keep every relay from starting.
+Result<void> refuse_unnamed_sinks(OperatorDesk& desk, const DeliveryFilter& filter) {
+  const auto status = desk.database.make_store()->status(desk.database.feeds(desk.settings));
+  if (!status) return status.failure();
+  for (const auto& [name, sink] : status->sinks) {
+    if (sink.parked.dead == 0 || check_sink(desk.settings, name)) continue;
+    if (!filter.sink.empty() && filter.sink != name) continue;
+    DeliveryFilter there = filter;
+    there.sink = name;
+    auto walk = desk.store->begin_walk(there);
+    if (!walk) return walk.failure();
+    const auto counted = desk.store->count(*walk, static_cast<int>(desk.settings.replays_max));
+    if (!counted) return counted.failure();
+    if (counted->changed == 0) continue;
+    return Failure{FailureKind::invalid,
+                   fmt::format("{} of them are for the sink '{}', which the configuration does not name: name it "
+                               "again, or choose another with --sink",
+                               counted->changed, name)};
+  }
+  return {};
+}
+
 int requeue_all(OperatorDesk& desk, const DeliveryFilter& filter, const RequeueFlags& flags) {
   const int most = static_cast<int>(desk.settings.replays_max);
   auto walk = desk.store->begin_walk(filter);
@@ -96,6 +118,7 @@ int execute(const RequeueFlags& flags) {
   auto& desk = std::get<OperatorDesk>(opened);
   const auto filter = make_filter(flags.filter, desk);
   if (!filter) return report(filter.failure());
+  if (auto named = refuse_unnamed_sinks(desk, *filter); !named) return report(named.failure());
   if (flags.payload_file) return send_corrected(desk, *filter, flags);
   bool fits = true;
   if (!filter->message_ids.empty()) {

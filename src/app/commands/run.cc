@@ -44,7 +44,11 @@ int exit_code(RunnerEnd end, RelayService& service, bool once) {
     case RunnerEnd::failed: return report(service.failure());
     default: break;
   }
-  if (!once || end == RunnerEnd::stopped) return kDone;
+  if (!once) return kDone;
+  if (end == RunnerEnd::stopped) {
+    fmt::print(stderr, "outboxd: stopped before everything was delivered\n");
+    return kAnswerIsNo;
+  }
   if (!anything_left(service.view())) return kDone;
   fmt::print(stderr, "outboxd: not everything was delivered: `outboxd status` says what is waiting or dead\n");
   return kAnswerIsNo;
