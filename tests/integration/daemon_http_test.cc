@@ -79,6 +79,25 @@ TEST_F(DaemonHttp, AnOutageUsesUpNoAttempts) {
   EXPECT_EQ(count("dead"), "0");
 }
 
+// Each message has a path of its own; the host is down for all of them.
+TEST_F(DaemonHttp, AnOutageBehindATemplateIsOneOutage) {
+  HttpStub stub;
+  configure("  events: { type: http, url: \"" + stub.url("/orders/{aggregate_id}") + "\", from: beginning }\n",
+            "  - { sink: events }\n", "breaker: { failures: 3, open: 20ms, cap: 50ms }\n");
+  for (int i = 0; i < 200; ++i) send(std::to_string(i));
+  stub.go_down();
+  const Ran once = daemon_.run({"run", "--once"});
+  EXPECT_EQ(once.code, 1) << once.err;
+  EXPECT_EQ(database_->value("select count(*) from outbox_delivery"), "0");
+  auto relay = daemon_.start();
+  const int port = admin_port(*relay);
+  EXPECT_TRUE(eventually(30s, [&] { return get(port, "/readyz").status == 503; })) << get(port, "/readyz").body;
+  stub.come_up();
+  ASSERT_TRUE(stub.wait_for_requests(200, 60s)) << relay->standard_error();
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  EXPECT_EQ(attempts_used(), "0");
+}
+
 // B103: whatever a probe meets, the breaker gets another one.
 TEST_F(DaemonHttp, AFailedProbeIsFollowedByAnother) {
   std::atomic<int> probe = 0;

@@ -204,6 +204,23 @@ TEST_P(PostgresSource, UnsentAreTheRowsThatNoPositionHasPassed) {
   EXPECT_EQ(unsent(), 5);
   EXPECT_EQ(relay.drain().size(), 5u);
   EXPECT_EQ(unsent(), 0);
+  for (int i = 0; i < 2; ++i) send("5");
+  EXPECT_EQ(unsent(), 2);
+  database_->execute("update outbox_position set ahead = array(select max(seq) from outbox)");
+  EXPECT_EQ(unsent(), 1);
+}
+
+// Such a session stays read-only when the database is writable again.
+TEST_P(PostgresSource, ASessionThatBeganReadOnlyIsLeft) {
+  const std::string database = database_->value("select quote_ident(current_database())");
+  const auto table = PostgresRelay(url(), {}).shape().table;
+  database_->execute("alter database " + database + " set default_transaction_read_only = on");
+  const auto store = make_postgres_store(url(), table);
+  const auto refused = store->heartbeat({"relay", "[]", false});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.failure().kind, FailureKind::unavailable);
+  database_->execute("alter database " + database + " reset default_transaction_read_only");
+  EXPECT_TRUE(store->heartbeat({"relay", "[]", false}));
 }
 
 TEST_P(PostgresSource, ALostConnectionIsOpenedAgain) {
