@@ -183,6 +183,12 @@ Failure PgConnection::gave_up() {
           "PostgreSQL at " + where_ + " did not answer within " + std::to_string(answer_timeout_.count()) + " s"};
 }
 
+Result<void> PgConnection::begin() {
+  if (broken()) return Failure{FailureKind::unavailable, "the connection to PostgreSQL at " + where_ + " is lost"};
+  deadline_ = Clock::now() + answer_timeout_;
+  return {};
+}
+
 Result<void> PgConnection::flush() {
   for (;;) {
     const int left = PQflush(connection_);
@@ -224,20 +230,17 @@ Result<PgRows> PgConnection::finish(bool sent) {
 }
 
 Result<PgRows> PgConnection::run(const std::string& sql) {
-  if (broken()) return Failure{FailureKind::unavailable, "the connection to PostgreSQL at " + where_ + " is lost"};
-  deadline_ = Clock::now() + answer_timeout_;
+  if (auto begun = begin(); !begun) return begun.failure();
   return finish(PQsendQuery(connection_, sql.c_str()) == 1);
 }
 
 Result<PgRows> PgConnection::query(const std::string& sql, const PgValues& values) {
-  if (broken()) return Failure{FailureKind::unavailable, "the connection to PostgreSQL at " + where_ + " is lost"};
-  deadline_ = Clock::now() + answer_timeout_;
+  if (auto begun = begin(); !begun) return begun.failure();
   return finish(PQsendQueryParams(connection_, sql.c_str(), static_cast<int>(values.size()), nullptr,
                                   pointers(values).data(), nullptr, nullptr, 0) == 1);
 }
 
 Result<PgRows> PgConnection::query_often(const std::string& sql, const PgValues& values) {
-  if (broken()) return Failure{FailureKind::unavailable, "the connection to PostgreSQL at " + where_ + " is lost"};
   const auto through_pooler = pooled();
   if (!through_pooler) return through_pooler.failure();
   if (*through_pooler) return query(sql, values);
@@ -247,14 +250,13 @@ Result<PgRows> PgConnection::query_often(const std::string& sql, const PgValues&
     if (auto prepared = prepare(name, sql); !prepared) return prepared.failure();
     kept = kept_.emplace(sql, name).first;
   }
-  deadline_ = Clock::now() + answer_timeout_;
+  if (auto begun = begin(); !begun) return begun.failure();
   return finish(PQsendQueryPrepared(connection_, kept->second.c_str(), static_cast<int>(values.size()),
                                     pointers(values).data(), nullptr, nullptr, 0) == 1);
 }
 
 Result<void> PgConnection::prepare(const std::string& name, const std::string& sql) {
-  if (broken()) return Failure{FailureKind::unavailable, "the connection to PostgreSQL at " + where_ + " is lost"};
-  deadline_ = Clock::now() + answer_timeout_;
+  if (auto begun = begin(); !begun) return begun.failure();
   auto rows = finish(PQsendPrepare(connection_, name.c_str(), sql.c_str(), 0, nullptr) == 1);
   if (!rows) return rows.failure();
   return {};
@@ -262,8 +264,7 @@ Result<void> PgConnection::prepare(const std::string& name, const std::string& s
 
 Result<void> PgConnection::stream(const std::string& name, const PgValues& values,
                                   const std::function<bool(const PgRows&)>& row) {
-  if (broken()) return Failure{FailureKind::unavailable, "the connection to PostgreSQL at " + where_ + " is lost"};
-  deadline_ = Clock::now() + answer_timeout_;
+  if (auto begun = begin(); !begun) return begun.failure();
   return hand_over(PQsendQueryPrepared(connection_, name.c_str(), static_cast<int>(values.size()),
                                        pointers(values).data(), nullptr, nullptr, 1) == 1,
                    row);
@@ -271,8 +272,7 @@ Result<void> PgConnection::stream(const std::string& name, const PgValues& value
 
 Result<void> PgConnection::stream_unnamed(const std::string& sql, const PgValues& values,
                                           const std::function<bool(const PgRows&)>& row) {
-  if (broken()) return Failure{FailureKind::unavailable, "the connection to PostgreSQL at " + where_ + " is lost"};
-  deadline_ = Clock::now() + answer_timeout_;
+  if (auto begun = begin(); !begun) return begun.failure();
   return hand_over(PQsendQueryParams(connection_, sql.c_str(), static_cast<int>(values.size()), nullptr,
                                      pointers(values).data(), nullptr, nullptr, 1) == 1,
                    row);

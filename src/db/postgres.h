@@ -94,6 +94,7 @@ class PgConnection {
   PgConnection(pg_conn* connection, std::string where, std::chrono::seconds answer_timeout);
   Failure failed(const pg_result* result);
   Failure gave_up();
+  Result<void> begin();  // of each statement: is there a connection, and until when is its answer awaited
   Result<void> flush();
   Result<void> await();  // until the next result can be fetched without blocking
   Result<PgRows> finish(bool sent);
