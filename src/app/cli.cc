@@ -18,28 +18,28 @@ constexpr const char* kExitCodes =
     "then the file (--config, else OUTBOX_CONFIG, else outboxd.yaml).";
 
 void override_option(CLI::App& command, config::Overrides& overrides, const char* flag, const std::string& key,
-                     const char* help) {
+                     const std::string& help) {
   command.add_option_function<std::string>(
       flag, [&overrides, key](const std::string& value) { overrides[key] = value; }, help);
 }
 
-void database_options(CLI::App& command, ConfigFlags& flags, const char* database_help) {
+// `instead` says of what the URL takes the place, if of anything.
+void database_options(CLI::App& command, ConfigFlags& flags, const std::string& instead = {}) {
   command.add_option("--config", flags.file, "The configuration file")->type_name("FILE");
-  override_option(command, flags.overrides, "--database", "database", database_help);
+  const std::string help = "URL of the database" + instead +
+                           ": postgresql://… or sqlite:FILE. Others see a command line: keep passwords in "
+                           "OUTBOX_DATABASE or the file";
+  override_option(command, flags.overrides, "--database", "database", help);
 }
 
 // Of commands that need a configuration.
 void file_options(CLI::App& command, ConfigFlags& flags) {
-  database_options(command, flags,
-                   "URL of the database, in place of the configuration's, which is needed all the same: postgresql://… "
-                   "or sqlite:FILE. Others see a command line: keep passwords in OUTBOX_DATABASE or the file");
+  database_options(command, flags, ", in place of the configuration's, which is needed all the same");
 }
 
 // Of commands that need a database and its table, and no more.
 void table_options(CLI::App& command, ConfigFlags& flags) {
-  database_options(command, flags,
-                   "URL of the database: postgresql://… or sqlite:FILE. Others see a command line: keep passwords in "
-                   "OUTBOX_DATABASE or the file");
+  database_options(command, flags);
   command.add_option("--table", flags.table, "The outbox table, where there is no configuration file")
       ->capture_default_str();
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "admin/sink_report.h"
 #include "app/status_report.h"
@@ -12,16 +11,6 @@
 namespace outbox::app {
 
 namespace {
-
-// Those that have a position or parked deliveries.
-std::set<std::string> unknown_sinks(const config::Settings& settings, const StoreStatus& status) {
-  std::set<std::string> names;
-  for (const auto& [name, sink] : status.sinks) names.insert(name);
-  for (const ShareStatus& share : status.shares) names.insert(share.feed);
-  for (const config::SinkSettings& sink : settings.sinks) names.erase(sink.name);
-  std::erase_if(names, [](const std::string& name) { return name.starts_with('*'); });  // feeds, and no sink's
-  return names;
-}
 
 // "3 deliveries wait for it and its position has not passed 10000 or more rows"; empty: nothing would be lost.
 std::string owed(const SinkHoldings& holdings) {
@@ -34,11 +23,22 @@ std::string owed(const SinkHoldings& holdings) {
 
 }  // namespace
 
-Result<void> refuse_unknown_sinks(const config::Settings& settings, const Database& database) {
+Result<std::set<std::string>> unknown_sinks(const config::Settings& settings, const Database& database) {
   const auto status = database.make_store()->status(database.feeds(settings));
-  if (!status) return {};  // the relay meets the same failure next, and knows whether to wait
+  if (!status) return status.failure();
+  std::set<std::string> names;
+  for (const auto& [name, sink] : status->sinks) names.insert(name);
+  for (const ShareStatus& share : status->shares) names.insert(share.feed);
+  for (const config::SinkSettings& sink : settings.sinks) names.erase(sink.name);
+  std::erase_if(names, [](const std::string& name) { return name.starts_with('*'); });  // feeds, and no sink's
+  return names;
+}
+
+Result<void> refuse_unknown_sinks(const config::Settings& settings, const Database& database) {
+  const auto unknown = unknown_sinks(settings, database);
+  if (!unknown) return {};  // the relay meets the same failure next, and knows whether to wait
   const auto store = database.make_operator();
-  for (const std::string& name : unknown_sinks(settings, *status)) {
+  for (const std::string& name : *unknown) {
     const auto holdings = store->holdings(name);
     if (!holdings) return {};
     const std::string what = owed(*holdings);

@@ -8,6 +8,7 @@
 #include "app/operator_desk.h"
 #include "app/payload_file.h"
 #include "app/settings_file.h"
+#include "app/unknown_sinks.h"
 #include "base/json_walk.h"
 #include "outbox/message.h"
 
@@ -26,10 +27,9 @@ int refused(std::int64_t count, int replays_max) {
 
 // What is sent again to a sink that no relay serves would wait for ever, and keep every relay from starting.
 Result<void> refuse_unnamed_sinks(OperatorDesk& desk, const DeliveryFilter& filter) {
-  const auto status = desk.database.make_store()->status(desk.database.feeds(desk.settings));
-  if (!status) return status.failure();
-  for (const auto& [name, sink] : status->sinks) {
-    if (sink.parked.dead == 0 || check_sink(desk.settings, name)) continue;
+  const auto unknown = unknown_sinks(desk.settings, desk.database);
+  if (!unknown) return unknown.failure();
+  for (const std::string& name : *unknown) {
     if (!filter.sink.empty() && filter.sink != name) continue;
     DeliveryFilter there = filter;
     there.sink = name;
