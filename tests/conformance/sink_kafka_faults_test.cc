@@ -188,7 +188,7 @@ std::size_t backoff_steps(double seconds) {
 }
 
 TEST_F(KafkaFaults, ABrokerThatIsAwayIsTriedOnceAStepOfTheBackoff) {
-  FaultProxy link(std::stoi(mock_.brokers().substr(mock_.brokers().rfind(':') + 1)));
+  FaultProxy link(port_in(mock_.brokers()));
   link.set({.turn_away = true});
   const auto began = std::chrono::steady_clock::now();
   open_at("127.0.0.1:" + std::to_string(link.port()), {.unreachable = 200ms, .settle = 50ms});

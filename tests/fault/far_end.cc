@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "fault/http_end.h"
+#include "support/fault_proxy.h"
 #include "support/kafka_topic.h"
 #include "support/nats_stream.h"
 #include "support/rabbitmq.h"
@@ -22,8 +23,6 @@ std::string address_in(const std::string& variable) {
   if (address == nullptr) throw std::runtime_error(variable + " is not set");
   return address;
 }
-
-int port_in(const std::string& address) { return std::stoi(address.substr(address.rfind(':') + 1)); }
 
 std::string at(int port) { return "127.0.0.1:" + std::to_string(port); }
 

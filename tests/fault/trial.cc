@@ -3,25 +3,6 @@
 #include <stdexcept>
 
 namespace outbox::test {
-namespace {
-
-// The URL's port and what is before and after it.
-struct Address {
-  explicit Address(const std::string& url) {
-    const auto colon = url.rfind(':');
-    const auto slash = url.find('/', colon);
-    before = url.substr(0, colon + 1);
-    port = std::stoi(url.substr(colon + 1));
-    after = url.substr(slash);
-  }
-  std::string with(int other) const { return before + std::to_string(other) + after; }
-
-  std::string before;
-  std::string after;
-  int port;
-};
-
-}  // namespace
 
 Trial::Trial(const TrialOptions& options) : database_(options.server), far_end_(make_far_end(options.sink)) {
   if (options.proxies) make_links();
@@ -33,13 +14,13 @@ Trial::Trial(const TrialOptions& options) : database_(options.server), far_end_(
 
 void Trial::make_links() {
   sink_link_ = std::make_unique<FaultProxy>(far_end_->target_port(), far_end_->proxy_port());
-  database_link_ = std::make_unique<FaultProxy>(Address(database_.url()).port);
+  database_link_ = std::make_unique<FaultProxy>(port_in(database_.url()));
 }
 
 void Trial::configure(const TrialOptions& options) {
   std::string url = database_.url();
   if (!options.pooler.empty()) url = options.pooler.substr(0, options.pooler.rfind('/')) + url.substr(url.rfind('/'));
-  if (database_link_) url = Address(url).with(database_link_->port());
+  if (database_link_) url = with_port(url, database_link_->port());
   const int port = sink_link_ ? sink_link_->port() : far_end_->port();
   daemon_.configure("database: \"" + url + "\"\nsinks:\n  events: { " + far_end_->sink(port) + ", from: beginning }\n" +
                     options.more_sinks + "routes:\n  - { sink: events" + far_end_->route() + " }\n" +

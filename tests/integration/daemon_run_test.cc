@@ -165,12 +165,9 @@ TEST_F(DaemonRun, TheDrainTimeOutEndsTheWait) {
 // A database that is there and says nothing any more: its connections stand, half-open.
 TEST_F(DaemonRun, SigtermDoesNotWaitForADatabaseThatDoesNotAnswer) {
   configure_events();
-  const auto place = database_->url().find(':', database_->url().find('@'));
-  const auto slash = database_->url().find('/', place);
-  FaultProxy link(std::stoi(database_->url().substr(place + 1, slash - place - 1)));
-  std::string through_proxy = database_->url();
-  through_proxy.replace(place + 1, slash - place - 1, std::to_string(link.port()));
-  daemon_.configure("database: \"" + through_proxy + "\"\nsinks:\n" + http_sink("events", stub_) +
+  FaultProxy link(port_in(database_->url()));
+  daemon_.configure("database: \"" + with_port(database_->url(), link.port()) + "\"\nsinks:\n" +
+                    http_sink("events", stub_) +
                     "routes:\n  - { sink: events }\nadmin: { listen: \"127.0.0.1:0\" }\ndrain_timeout: 1s\n");
   auto relay = daemon_.start();
   send("1");
@@ -184,7 +181,6 @@ TEST_F(DaemonRun, SigtermDoesNotWaitForADatabaseThatDoesNotAnswer) {
   EXPECT_LE(stub_.request_count(), 2u);
 }
 
-// B223, of the running relay: log at debug, pages, and what stands in the database.
 // The statements of docs/guide/operations.md, under another role's name.
 std::string grants_of_the_guide(const std::string& role) {
   const std::string page = read_file(source_dir() / "docs/guide/operations.md");
@@ -237,6 +233,7 @@ TEST_F(DaemonRun, ARoleWithTheGrantsOfTheGuideIsEnough) {
   database_->execute("drop owned by " + role + "; drop role " + role);
 }
 
+// B223, of the running relay: log at debug, pages, and what stands in the database.
 TEST_F(DaemonRun, NoSecretInLogPagesOrTables) {
   stub_.set_script([](const StubRequest&) { return StubReply{401}; });
   std::string url = database_->url();

@@ -28,6 +28,15 @@ class PostgresTakeOver : public PostgresTest {
     return database_->value("select epoch || ' ' || owner from outbox_position where sink = 'events'");
   }
 
+  // True if `one` owned it before.
+  bool one_lets_it_lapse_and_two_has_a_lease() {
+    renew("one", 1h);
+    const bool taken = take_over("one").has_value();
+    renew("one", 1us);
+    renew("two", 1h);
+    return taken;
+  }
+
   // Somebody takes over while a settle holds the position, and `meanwhile` happens before it lets go.
   Result<FeedState> take_over_behind_a_settle(const std::string& relay, const std::function<void()>& meanwhile) {
     database_->execute("begin; select from outbox_position for update");
@@ -75,20 +84,14 @@ TEST_P(PostgresTakeOver, WhatIsLeasedIsNotToBeHad) {
 }
 
 TEST_P(PostgresTakeOver, ALeaseThatRunsOutWhileItWaitsDoesNotCount) {
-  renew("one", 1h);
-  ASSERT_TRUE(take_over("one"));
-  renew("one", 1us);
-  renew("two", 1h);
+  ASSERT_TRUE(one_lets_it_lapse_and_two_has_a_lease());
   expect_fenced(take_over_behind_a_settle("two", [&] { renew("two", 1us); }),
                 "the lease of the relay two itself has run out");
   EXPECT_EQ(epoch_and_owner(), "1 one");
 }
 
 TEST_P(PostgresTakeOver, AnOwnerThatRenewsWhileItWaitsKeepsItsShare) {
-  renew("one", 1h);
-  ASSERT_TRUE(take_over("one"));
-  renew("one", 1us);
-  renew("two", 1h);
+  ASSERT_TRUE(one_lets_it_lapse_and_two_has_a_lease());
   expect_fenced(take_over_behind_a_settle("two", [&] { renew("one", 1h); }), "the relay one owns them");
   EXPECT_EQ(epoch_and_owner(), "1 one");
 }

@@ -252,4 +252,11 @@ void FaultProxy::cut() { loop_->order(nullptr, true); }
 std::vector<FaultPipe::Time> FaultProxy::attempts() const { return loop_->attempts(); }
 std::size_t FaultProxy::connections() const { return loop_->connections(); }
 
+int port_in(const std::string& url) { return std::stoi(url.substr(url.rfind(':') + 1)); }
+
+std::string with_port(const std::string& url, int port) {
+  const auto colon = url.rfind(':');
+  return url.substr(0, colon + 1) + std::to_string(port) + url.substr(url.find('/', colon));
+}
+
 }  // namespace outbox::test

@@ -3,11 +3,16 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "support/fault_pipe.h"
 
 namespace outbox::test {
+
+// The port of an address or URL, "…host:port" or "…host:port/…", and the URL with another one in its place.
+int port_in(const std::string& url);
+std::string with_port(const std::string& url, int port);
 
 class FaultProxy {
  public:
