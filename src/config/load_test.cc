@@ -200,8 +200,10 @@ TEST(Load, WhatThisVersionDoesNotHaveIsSaid) {
 }
 
 TEST(Load, CrossChecks) {
-  EXPECT_NE(errors(kSmall + "retry: { base: 10s, cap: 1s }\n").find("cap (1s) is below base (10s)"), std::string::npos);
-  EXPECT_NE(errors(kSmall + "breaker: { open: 10s, cap: 1s }\n").find("cap (1s) is below open"), std::string::npos);
+  EXPECT_EQ(errors(kSmall + "retry: { base: 10s, cap: 1s }\n"),
+            "f:6: retry: cap (1s) is below base (10s); raise cap or lower base\n");
+  EXPECT_EQ(errors(kSmall + "breaker: { open: 10s, cap: 1s }\n"),
+            "f:6: breaker: cap (1s) is below open (10s); raise cap or lower open\n");
   EXPECT_NE(errors(kSmall + "retry: { attempts: 0 }\n").find("retry.attempts: '0' is too small"), std::string::npos);
   EXPECT_NE(errors(kSmall + "admin: { listen: \"0.0.0.0:9480\" }\n").find("reachable from outside"), std::string::npos);
   EXPECT_NE(errors(kSmall + "admin: { listen: 9480 }\n").find("not host:port"), std::string::npos);

@@ -65,7 +65,8 @@ constexpr Option kSink[] = {
     {.name = "from",
      .type = choice,
      .fallback = "now",
-     .help = "where a sink that is new begins: with what is committed from now on, or with all rows there are",
+     .help = "where a sink that is new begins: with what is committed from now on, or with all rows there are; not "
+             "asked on a table that is marked or deleted from, where every row without its mark is sent",
      .choices = "now|beginning"},
     {.name = "parked_max",
      .type = integer,

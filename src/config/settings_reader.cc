@@ -124,7 +124,8 @@ RetrySettings SettingsReader::merge_retry(const Values& values, RetrySettings re
   if (values.has(prefix + "cap")) retry.cap = values.duration(prefix + "cap");
   if (values.has(prefix + "attempts")) retry.attempts = values.integer(prefix + "attempts");
   if (values.has(prefix + "age")) retry.age = values.duration(prefix + "age");
-  if (retry.cap < retry.base) {
+  const bool changes = values.has(prefix + "base") || values.has(prefix + "cap");  // else it was said above
+  if (changes && retry.cap < retry.base) {
     problems_.error(
         line, path,
         fmt::format("cap ({}) is below base ({}); raise cap or lower base", to_text(retry.cap), to_text(retry.base)));
@@ -144,7 +145,8 @@ BreakerSettings SettingsReader::merge_breaker(const Values& values, BreakerSetti
   if (values.has(prefix + "failures")) breaker.failures = values.integer(prefix + "failures");
   if (values.has(prefix + "open")) breaker.open = values.duration(prefix + "open");
   if (values.has(prefix + "cap")) breaker.cap = values.duration(prefix + "cap");
-  if (breaker.cap < breaker.open) {
+  const bool changes = values.has(prefix + "open") || values.has(prefix + "cap");
+  if (changes && breaker.cap < breaker.open) {
     problems_.error(line, path,
                     fmt::format("cap ({}) is below open ({}); raise cap or lower open", to_text(breaker.cap),
                                 to_text(breaker.open)));
