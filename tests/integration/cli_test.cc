@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "support/child_process.h"
@@ -229,6 +230,43 @@ TEST_F(Cli, MissingKeysHaveDefaultsAndUnknownOnesANeighbour) {
   configure(kGood + "drain_timeuot: 10s\n");
   EXPECT_EQ(lines(run({"config", "lint"}).err),
             std::vector<std::string>{"outboxd.yaml:6: drain_timeuot: unknown key; did you mean 'drain_timeout'?"});
+}
+
+TEST_F(Cli, WhatEachKindOfSinkNeedsIsNamedWithAnExample) {
+  const std::map<std::string, std::string> examples{{"kafka", "write brokers: [ \"localhost:9092\" ]"},
+                                                    {"rabbitmq", "write url: amqp://localhost"},
+                                                    {"nats", "write servers: [ \"nats://localhost:4222\" ]"},
+                                                    {"http", "write url: https://api.example.test/orders"},
+                                                    {"file", "write path: outbox.jsonl"}};
+  for (const auto& [type, example] : examples) {
+    configure("database: sqlite:shop.db\nsinks: { a: { type: " + type + " } }\nroutes: [ { sink: a } ]\n");
+    const Ran ran = run({"config", "lint"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_NE(ran.err.find("is missing"), std::string::npos) << ran.err;
+    EXPECT_NE(ran.err.find(example), std::string::npos) << ran.err;
+  }
+}
+
+// B213 on the command line. A shell variable that is not set must not make a filter wider, or a run endless.
+TEST_F(Cli, AnEmptyFlagIsNotOneThatIsLeftOut) {
+  configure(kGood);
+  ASSERT_EQ(run({"init"}).code, 0);
+  for (const std::vector<std::string>& wrong :
+       {std::vector<std::string>{"demo", "--for", ""},
+        {"demo", "--for", "10"},
+        {"list", "--since", ""},
+        {"list", "--sink", ""},
+        {"list", "--key", ""},
+        {"requeue", "--sink", "", "--since", "1h"},
+        {"requeue", "", "--dry-run"},
+        {"discard", "--type", "", "--since", "1h", "--reason", "x"},
+        {"discard", "--owner", "", "--died-of", "", "--reason", "x"},
+        {"send", "--aggregate-type", "order", "--aggregate-id", "1", "--type", "T", "--payload", "{}", "--id", ""}}) {
+    const Ran ran = run(wrong);
+    EXPECT_EQ(ran.code, 2) << wrong[0] << " " << wrong[1];
+    EXPECT_EQ(ran.err.find("outboxd " + wrong[0] + ": "), 0u) << ran.err;
+    EXPECT_EQ(lines(ran.err).size(), 1u) << ran.err;
+  }
 }
 
 TEST_F(Cli, FlagBeforeEnvironmentBeforeFile) {

@@ -14,7 +14,7 @@ using config::Option;
 using config::OptionType;
 
 constexpr std::array kFileOptions{
-    Option{"path", OptionType::text, "",
+    Option{"path", OptionType::text, "outbox.jsonl",
            "The file to append to; its folder has to exist. May name fields of the "
            "message: audit-{aggregate_type}.jsonl.",
            true},

@@ -16,7 +16,7 @@ constexpr std::int64_t kSecond = 1'000'000;
 constexpr std::array kOptions{
     Option{.name = "url",
            .type = OptionType::text,
-           .fallback = "",
+           .fallback = "https://api.example.test/orders",
            .help = "Where to send; fields of the message may stand behind the host: "
                    "https://api.example.test/orders/{aggregate_id}.",
            .required = true},

@@ -20,7 +20,7 @@ constexpr std::string_view kDefaultPort = "4222";
 constexpr std::array kOptions{
     Option{.name = "servers",
            .type = OptionType::text_list,
-           .fallback = "",
+           .fallback = R"([ "nats://localhost:4222" ])",
            .help = "Servers of one cluster, nats://host:port or tls://host:port each; tried in turn.",
            .required = true},
     Option{.name = "window",
