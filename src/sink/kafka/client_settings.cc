@@ -17,7 +17,7 @@ using config::OptionType;
 constexpr std::array kOptions{
     Option{.name = "brokers",
            .type = OptionType::text_list,
-           .fallback = "",
+           .fallback = R"([ "localhost:9092" ])",
            .help = "Brokers to ask for the cluster, host:port each.",
            .required = true},
     Option{.name = "linger",
@@ -91,6 +91,7 @@ constexpr std::array kRefused{
 };
 
 const Refused* find_refused(std::string_view key) {
+  if (key.starts_with("topic.")) key.remove_prefix(6);  // librdkafka takes any setting under this prefix, too
   const auto* found = std::ranges::find(kRefused, key, &Refused::key);
   return found == kRefused.end() ? nullptr : found;
 }

@@ -53,7 +53,8 @@ TEST(ClientSettings, WhatWouldBreakOrderOrConfirmationIsRefused) {
        {"enable.idempotence=false", "acks=0", "acks=1", "request.required.acks=0", "max.in.flight=100",
         "max.in.flight.requests.per.connection=100", "message.timeout.ms=1000", "delivery.timeout.ms=1000", "retries=0",
         "message.send.max.retries=0", "partitioner=consistent", "delivery.report.only.error=true", "transactional.id=x",
-        "queuing.strategy=lifo", "enable.gapless.guarantee=false", "test.mock.num.brokers=3"}) {
+        "queuing.strategy=lifo", "enable.gapless.guarantee=false", "test.mock.num.brokers=3", "topic.acks=0",
+        "topic.queuing.strategy=lifo", "topic.partitioner=consistent"}) {
     const std::string name = std::string(key).substr(0, std::string(key).find('='));
     EXPECT_EQ(problem(key).rfind("sinks.events.client." + name + ": cannot be set: ", 0), 0u) << key << problem(key);
   }

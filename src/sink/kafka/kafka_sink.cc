@@ -2,6 +2,7 @@
 
 #include "sink/kafka/client_settings.h"
 #include "sink/kafka/pipeline.h"
+#include "sink/kafka/topic_name.h"
 
 namespace outbox {
 namespace {
@@ -23,6 +24,7 @@ SinkType kafka_sink() {
           .address_option = "topic",
           .default_address = default_topic,
           .create = create,
+          .check_address = kafka::check_topic_template,
           .check_options = kafka::check_options};
 }
 

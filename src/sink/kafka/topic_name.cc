@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace outbox::kafka {
 namespace {
@@ -23,6 +24,17 @@ std::optional<std::string> topic_name_problem(std::string_view name) {
   if (bad == name.end()) return std::nullopt;
   return fmt::format("the topic name holds byte 0x{:02x} at {}; legal are letters, digits, '.', '_' and '-'",
                      static_cast<unsigned char>(*bad), bad - name.begin());
+}
+
+Result<void> check_topic_template(std::string_view address) {
+  std::string example;  // each {field} as one letter
+  for (std::size_t at = 0; at < address.size();) {
+    const auto close = address[at] == '{' ? address.find('}', at) : std::string_view::npos;
+    example.push_back(close == std::string_view::npos ? address[at] : 'x');
+    at = close == std::string_view::npos ? at + 1 : close + 1;
+  }
+  if (auto problem = topic_name_problem(example)) return Failure{FailureKind::invalid, std::move(*problem)};
+  return {};
 }
 
 }  // namespace outbox::kafka

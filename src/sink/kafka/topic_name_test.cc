@@ -22,5 +22,15 @@ TEST(TopicName, IllegalOnesAreNamed) {
             "the topic name holds byte 0x20 at 6; legal are letters, digits, '.', '_' and '-'");
 }
 
+TEST(TopicName, TemplatesAreCheckedAroundTheirFields) {
+  for (const char* address : {"orders", "outbox.event.{aggregate_type}", "{type}", ".{type}"}) {
+    EXPECT_TRUE(check_topic_template(address)) << address;
+  }
+  for (const std::string& address :
+       {std::string("orders "), std::string("a/{type}"), std::string(".."), std::string(249, 'x') + "{type}"}) {
+    EXPECT_FALSE(check_topic_template(address)) << address;
+  }
+}
+
 }  // namespace
 }  // namespace outbox::kafka
