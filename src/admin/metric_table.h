@@ -28,6 +28,8 @@ inline constexpr MetricInfo kUnforwarded{"outbox_dead_letters_unforwarded", gaug
                                          "at a bound"};
 inline constexpr MetricInfo kForwarded{"outbox_dead_letters_forwarded_total", counter, "sink,outcome",
                                        "Copies of dead letters that were sent: delivered, or refused for good"};
+inline constexpr MetricInfo kDuplicates{"outbox_duplicates_total", counter, "sink",
+                                        "Deliveries of which the far side said that it had them already (NATS)"};
 inline constexpr MetricInfo kWaitingForDestination{"outbox_waiting_for_destination", gauge, "sink",
                                                    "Parked deliveries that wait for their sink or destination: what "
                                                    "parked_max bounds"};
@@ -81,6 +83,7 @@ inline constexpr MetricInfo kAll[] = {
     kPaused,
     kUnforwarded,
     kForwarded,
+    kDuplicates,
     kWaitingForDestination,
     kAtCap,
 };

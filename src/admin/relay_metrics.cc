@@ -46,6 +46,7 @@ RelayMetrics::SinkSeries RelayMetrics::make_series(const std::string& sink) {
     return MetricLabels{{"sink", sink}, {name, std::string(value)}};
   };
   SinkSeries made{{},
+                  metrics_.counter(metric::kDuplicates, labels),
                   {},
                   {},
                   metrics_.histogram(metric::kDeliverySeconds, labels),
@@ -87,6 +88,8 @@ void RelayMetrics::attempted(const std::string& sink, Verdict verdict) {
   const std::lock_guard lock(mutex_);
   failed_at_[sink] = std::chrono::steady_clock::now();
 }
+
+void RelayMetrics::duplicate(const std::string& sink) { series(sink).duplicates.add(); }
 
 std::chrono::steady_clock::time_point RelayMetrics::last_failure(const std::string& sink) const {
   const std::lock_guard lock(mutex_);

@@ -25,6 +25,7 @@ class RelayMetrics : public RelayObserver {
 
   void confirmed(const std::string& sink, Duration since_created, Duration since_published) override;
   void attempted(const std::string& sink, Verdict verdict) override;
+  void duplicate(const std::string& sink) override;
   void dead(const std::string& sink, const std::string& reason) override;
   void polled(Duration took) override;
   void breaker_changed(const std::string& sink, BreakerState to) override;
@@ -48,6 +49,7 @@ class RelayMetrics : public RelayObserver {
  private:
   struct SinkSeries {
     std::map<Verdict, Counter> attempts;
+    Counter duplicates;
     std::map<BreakerState, Gauge> breaker;
     std::map<BreakerState, Counter> transitions;
     Histogram delivery;

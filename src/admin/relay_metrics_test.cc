@@ -21,6 +21,7 @@ class RelayMetricsTest : public testing::Test {
 TEST_F(RelayMetricsTest, EveryDeclaredMetricIsExported) {
   relay.confirmed("events", 20ms, 5ms);
   relay.attempted("events", Verdict::delivered);
+  relay.duplicate("events");
   relay.dead("events", "too_large");
   relay.polled(3ms);
   relay.breaker_changed("events", BreakerState::open);

@@ -30,7 +30,7 @@ struct Outcome {
   Verdict verdict = Verdict::unknown;
   Scope scope = Scope::message;  // read for `busy` only
   Duration after{0};             // read for `busy` only; 0: the relay's own backoff
-  std::string reason;            // short stable word for metrics and dead letters: "too_large", "http_422", "timeout"
+  std::string reason;            // stable word for metrics and dead letters, "timeout"; delivered: "duplicate" or none
   std::string detail;            // one line for people; no secrets, no payload; at most 1 KiB
 };
 

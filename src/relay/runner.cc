@@ -221,7 +221,10 @@ void Runner::on(Completed& event) {
       each.outcome = client_dead("stopped", "the drain time-out was over");
     }
     observer_.attempted(sink, each.outcome.verdict);
-    if (each.outcome.verdict == Verdict::delivered) continue;
+    if (each.outcome.verdict == Verdict::delivered) {
+      if (each.outcome.reason == "duplicate") observer_.duplicate(sink);
+      continue;
+    }
     log::every(std::chrono::seconds(1), "attempt:" + sink + ":" + each.outcome.reason, log::Level::info,
                "a delivery did not succeed",
                {{"sink", sink}, {"reason", each.outcome.reason}, {"detail", each.outcome.detail}});

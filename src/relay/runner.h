@@ -25,6 +25,7 @@ class RelayObserver {
   virtual ~RelayObserver() = default;
   virtual void confirmed(const std::string& sink, Duration since_created, Duration since_published) = 0;
   virtual void attempted(const std::string& sink, Verdict verdict) = 0;
+  virtual void duplicate(const std::string& /*sink*/) {}  // delivered: the far side had it already, and said so
   virtual void dead(const std::string& sink, const std::string& reason) = 0;
   virtual void polled(Duration took) = 0;
   virtual void breaker_changed(const std::string& sink, BreakerState to) = 0;

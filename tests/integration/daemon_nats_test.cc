@@ -86,6 +86,30 @@ TEST_F(DaemonNats, AKilledServerCostsNoMessageAndNoAttempt) {
   EXPECT_EQ(attempts_used(), "0");
 }
 
+// B149. A message that the stream has already, from an earlier try or under an id that was used before, is not an
+// error; somebody who looks can see which it was, and where.
+TEST_F(DaemonNats, WhatTheStreamHasAlreadyIsDeliveredAndCounted) {
+  NatsStream stream(server_->url(), "shop");
+  configure_events(stream.subject("{type}"));
+  auto first = daemon_.start();
+  const std::string id = send("1");
+  EXPECT_TRUE(eventually(60s, [&] { return stream.count() == 1; })) << first->standard_error();
+  EXPECT_EQ(stop(*first), 0) << first->standard_error();
+  // Of the delivery nothing is known any more, as after a kill before it was settled.
+  database_->execute("delete from outbox_position");
+  auto again = daemon_.start();
+  const int port = admin_port(*again);
+  EXPECT_TRUE(eventually(60s, [&] {
+    return sample(get(port, "/metrics").body, "outbox_duplicates_total{sink=\"events\"}") == "1";
+  })) << again->standard_error();
+  const std::string log = again->standard_error();
+  EXPECT_NE(log.find("the stream has this id already"), std::string::npos) << log;
+  EXPECT_NE(log.find("message=" + id + " at=" + stream.name() + "/1"), std::string::npos) << log;
+  EXPECT_EQ(stop(*again), 0) << again->standard_error();
+  EXPECT_EQ(stream.count(), 1u);
+  EXPECT_EQ(count("dead"), "0");
+}
+
 TEST_F(DaemonNats, WithoutAStreamNothingIsLostAndABadSubjectIsADeadLetter) {
   configure_events("later.{aggregate_id}");
   const std::string bad = send("a b");

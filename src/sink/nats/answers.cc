@@ -128,7 +128,9 @@ Answer read_answer(DeliveryId id, std::string_view json) {
   const bool whole = walk_json(json, reader);
   if (whole && reader.has_error) return {id, outcome_of(reader.error, reader.description)};
   if (whole && !reader.stream.empty() && reader.sequence > 0) {
-    return {id, delivered(fmt::format("{}/{}", reader.stream, reader.sequence)), reader.repeat};
+    Outcome stored = delivered(fmt::format("{}/{}", reader.stream, reader.sequence));
+    if (reader.repeat) stored.reason = "duplicate";
+    return {id, std::move(stored)};
   }
   return {id, busy(Scope::destination, "no_jetstream",
                    "something other than a stream answers on this subject; bind a stream to it")};

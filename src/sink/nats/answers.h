@@ -12,10 +12,11 @@ namespace outbox::nats {
 struct Answer {
   DeliveryId id = 0;
   Outcome outcome;
-  bool repeat = false;  // the stream held a message of this Nats-Msg-Id already, and dropped this one: delivered
 };
 
-// `json` is the body of the answer: {"stream":…,"seq":…,"duplicate":…} or {"error":{"code":…,"err_code":…,…}}.
+// `json` is the body of the answer: {"stream":…,"seq":…,"duplicate":…} or {"error":{"code":…,"err_code":…,…}}. Where
+// the stream had a message of this Nats-Msg-Id already and dropped this one, it is delivered with the reason
+// "duplicate".
 Answer read_answer(DeliveryId id, std::string_view json);
 
 // Nobody listens to the subject: 503, no responders.

@@ -21,14 +21,14 @@ TEST(Answers, AConfirmationNamesItsPlace) {
   EXPECT_EQ(answer.id, 7u);
   EXPECT_EQ(answer.outcome.verdict, Verdict::delivered);
   EXPECT_EQ(answer.outcome.detail, "ORDERS/4711");
-  EXPECT_FALSE(answer.repeat);
+  EXPECT_EQ(answer.outcome.reason, "");
 }
 
 TEST(Answers, ARepeatIsDelivered) {
   const Answer answer = read_answer(7, R"({"stream":"ORDERS","domain":"hub","seq":3,"duplicate": true})");
   EXPECT_EQ(answer.outcome.verdict, Verdict::delivered);
   EXPECT_EQ(answer.outcome.detail, "ORDERS/3");
-  EXPECT_TRUE(answer.repeat);
+  EXPECT_EQ(answer.outcome.reason, "duplicate");
 }
 
 TEST(Answers, NoStreamIsTheDestinationsFault) { expect_busy(no_stream(7).outcome, "no_stream"); }

@@ -211,14 +211,21 @@ void Publisher::take_mail() {
   std::vector<Completion> completions;
   completions.reserve(mail.answers.size());
   for (Answer& answer : mail.answers) {
-    if (answer.repeat) {
-      log::every(kLogEvery, "nats_repeat:" + options_.sink, log::Level::info, "nats stream held it already",
-                 {{"sink", options_.sink}, {"at", answer.outcome.detail}});
-    }
+    if (answer.outcome.reason == "duplicate") report_duplicate(answer);
     completions.push_back({answer.id, std::move(answer.outcome)});
   }
   report(std::move(completions));
   for (const std::string& denial : mail.denials) deny(denial);
+}
+
+// Usually a message that was sent again; it could be another one of the same id, which would be lost.
+void Publisher::report_duplicate(const Answer& answer) {
+  const std::string message = [&] {
+    const std::lock_guard lock(mutex_);
+    return held_.message_of(answer.id);
+  }();
+  log::every(kLogEvery, "nats_duplicate:" + options_.sink, log::Level::info, "the stream has this id already",
+             {{"sink", options_.sink}, {"message", message}, {"at", answer.outcome.detail}});
 }
 
 void Publisher::deny(const std::string& server_error) {
@@ -245,7 +252,9 @@ void Publisher::check_silence() {
     if (!connection_ || !oldest || now < *oldest + options_.confirm_timeout) return;
     if (answered_at_ > *oldest) overdue = held_.take_sent_until(now - options_.confirm_timeout);
   }
-  const std::string text = "no confirmation within " + to_text(options_.confirm_timeout);
+  const std::string text =
+      "no confirmation within " + to_text(options_.confirm_timeout) +
+      "; the server is stuck, or no stream takes these subjects and only plain subscribers hear them";
   if (overdue.empty()) return give_up(busy(Scope::sink, "no_confirmation", text));
   hand_over(overdue, unknown("timeout", text));
 }

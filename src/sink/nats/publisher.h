@@ -56,6 +56,7 @@ class Publisher final : public Sink {
   void send_what_fits();
   std::chrono::milliseconds silence_patience();
   void take_mail();
+  void report_duplicate(const Answer& answer);
   void deny(const std::string& server_error);
   void check_connection();
   void check_silence();

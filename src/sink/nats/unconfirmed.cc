@@ -7,9 +7,14 @@ namespace outbox::nats {
 Publication Unconfirmed::send_next(Clock::time_point now) {
   Publication next = std::move(waiting_.front());
   waiting_.pop_front();
-  sent_.emplace(next.id, next.destination);
+  sent_.emplace(next.id, next);
   order_.push_back({next.id, now});
   return next;
+}
+
+std::string Unconfirmed::message_of(DeliveryId id) const {
+  const auto found = sent_.find(id);
+  return found == sent_.end() ? "" : found->second.record->id;
 }
 
 bool Unconfirmed::take(DeliveryId id) {
@@ -22,7 +27,7 @@ std::vector<DeliveryId> Unconfirmed::take_subject(std::string_view subject) {
   std::vector<DeliveryId> taken;
   for (const Sent& sent : order_) {
     const auto found = sent_.find(sent.id);
-    if (found == sent_.end() || found->second != subject) continue;
+    if (found == sent_.end() || found->second.destination != subject) continue;
     taken.push_back(sent.id);
     sent_.erase(found);
   }

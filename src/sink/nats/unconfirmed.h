@@ -27,6 +27,9 @@ class Unconfirmed {
   // The oldest waiting one counts as sent from now on.
   Publication send_next(Clock::time_point now);
 
+  // The id of a message that was sent; empty if it is not held (any more).
+  std::string message_of(DeliveryId id) const;
+
   // False if it is not held (any more): it was given back, and its answer came late.
   bool take(DeliveryId id);
   // Those sent to this subject.
@@ -46,8 +49,8 @@ class Unconfirmed {
   void forget_answered();
 
   std::deque<Publication> waiting_;
-  std::unordered_map<DeliveryId, std::string> sent_;  // and their subjects
-  std::deque<Sent> order_;                            // as sent; what is not in sent_ was answered
+  std::unordered_map<DeliveryId, Publication> sent_;
+  std::deque<Sent> order_;  // as sent; what is not in sent_ was answered
 };
 
 }  // namespace outbox::nats

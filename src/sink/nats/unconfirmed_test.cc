@@ -27,6 +27,16 @@ TEST_F(UnconfirmedTest, SendsInTheOrderOfArrival) {
   EXPECT_FALSE(held_.has_waiting());
 }
 
+TEST_F(UnconfirmedTest, KnowsWhichMessageIsAnswered) {
+  Record record;
+  record.id = "m-1";
+  held_.add({1, std::make_shared<const Record>(record), "a"});
+  held_.send_next(at(1));
+  EXPECT_EQ(held_.message_of(1), "m-1");
+  EXPECT_TRUE(held_.take(1));
+  EXPECT_EQ(held_.message_of(1), "");
+}
+
 TEST_F(UnconfirmedTest, AnAnswerCountsOnceAndOnlyForWhatWasSent) {
   add(1);
   add(2);
