@@ -276,8 +276,10 @@ void Core::State::destination_closed(Side& side, Delivery& delivery) {
     side.out.wake(*delivery.line);
     return;
   }
+  // Where fields lead nowhere else, an address is a URL: it may hold a secret, and the reason names its host.
+  const std::string which = side.options.capabilities.fields_lead_elsewhere ? " of '" + to.name + "'" : "";
   park(side, delivery, DeliveryState::waiting, until, false, "destination_closed",
-       "the breaker of '" + to.name + "' is closed to traffic: " + side.breaker_reason);
+       "the breaker" + which + " is closed to traffic: " + side.breaker_reason);
 }
 
 }  // namespace outbox

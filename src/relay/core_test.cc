@@ -195,8 +195,27 @@ TEST_F(CoreTest, AClosedDestinationHoldsNobodyElse) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_FALSE(all[0].charged);
   EXPECT_EQ(all[0].reason, "destination_closed");
+  EXPECT_EQ(all[0].error.find("the breaker of 'bad' is closed"), 0u) << all[0].error;
   EXPECT_EQ(all[0].attempts, 0);
   EXPECT_EQ(all[1].record->id, "m-3");
+}
+
+// Case B223: a URL may hold a token.
+TEST_F(CoreTest, WhatWaitsForAUrlDoesNotQuoteIt) {
+  routes = {{"events", "order", {}, "https://h.test/good", "", {}, false},
+            {"events", "bill", {}, "https://h.test/tok_ABC", "", {}, false}};
+  options.sinks[0].capabilities.fields_lead_elsewhere = false;
+  options.sinks[0].breaker = {1, 5s, 1min};
+  auto bill = std::make_shared<Record>(*row("bad"));
+  bill->aggregate_type = "bill";
+  rows.back() = bill;
+  row("good");
+  start();
+  answer(busy(Scope::destination, "credentials", "https://h.test:443 answered 401"));
+  answer(delivered(""));
+  pass(2s);
+  ASSERT_EQ(parks().size(), 1u);
+  EXPECT_EQ(parks()[0].error, "the breaker is closed to traffic: credentials: https://h.test:443 answered 401");
 }
 
 TEST_F(CoreTest, WhatIsNotDueBlocksNeitherPositionNorKey) {

@@ -87,7 +87,7 @@ Result<void> Transfer::prepare(const Publication& publication, const Target& tar
 
   id_ = publication.id;
   record_ = publication.record;
-  endpoint_ = target.endpoint;
+  target_ = target;
   requests_ = 0;
   address_refused_ = false;
   socket_error_ = 0;
@@ -166,7 +166,7 @@ Outcome Transfer::answered() const {
   answer.status = static_cast<int>(status);
   answer.retry_after = parse_retry_after(retry_after_, now());
   if (answer.status < 200 || answer.status > 299) {
-    answer.detail = describe_answer(endpoint_, answer.status, location_, body_, options_);
+    answer.detail = describe_answer(target_, answer.status, location_, body_, options_);
   }
   return options_.answers.judge(answer);
 }
@@ -209,6 +209,6 @@ Outcome Transfer::could_not_connect(CURLcode code) const {
   return busy(Scope::destination, "connection_lost", detail(std::string("failed: ") + curl_easy_strerror(code)));
 }
 
-std::string Transfer::detail(std::string_view what) const { return endpoint_ + " " + std::string(what); }
+std::string Transfer::detail(std::string_view what) const { return target_.endpoint + " " + std::string(what); }
 
 }  // namespace outbox::http

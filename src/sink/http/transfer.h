@@ -28,7 +28,7 @@ class Transfer {
 
   CURL* handle() const { return easy_.get(); }
   DeliveryId id() const { return id_; }
-  const std::string& endpoint() const { return endpoint_; }
+  const std::string& endpoint() const { return target_.endpoint; }
 
  private:
   struct FreeEasy {
@@ -60,7 +60,7 @@ class Transfer {
 
   DeliveryId id_ = 0;
   RecordPtr record_;
-  std::string endpoint_;
+  Target target_;
 
   int requests_ = 0;  // how often libcurl was about to send this one
   bool address_refused_ = false;
