@@ -99,7 +99,9 @@ TEST_F(NatsFaults, ARepeatIsDroppedByTheStreamAndCountsAsDelivered) {
   const Outcome first = send(make_record(1, "a"), stream->subject());
   const Outcome second = send(make_record(1, "a"), stream->subject());
   EXPECT_EQ(words(first), "delivered");
-  EXPECT_EQ(words(second), "delivered duplicate");
+  EXPECT_EQ(first.reason, "");
+  EXPECT_EQ(words(second), "delivered");
+  EXPECT_EQ(second.reason, "duplicate");
   EXPECT_EQ(second.detail, first.detail);
   EXPECT_EQ(stream->count(), 1u);
 }
