@@ -50,6 +50,17 @@ TEST_F(HttpWire, AnyBytesArriveAsTheyAre) {
   EXPECT_EQ(requests.at(2).count("expect"), 0u);
 }
 
+// Case B131: no body is not an empty one.
+TEST_F(HttpWire, ANullPayloadIsNoEmptyBody) {
+  open();
+  Record record = make_record(1, "a", "");
+  record.payload_null = true;
+  EXPECT_EQ(words(send(record)), "rejected null_payload");
+  EXPECT_EQ(words(send(make_record(2, "a", "null"))), "delivered status 200");
+  ASSERT_EQ(stub_.request_count(), 1u);
+  EXPECT_EQ(stub_.requests().at(0).body, "null");
+}
+
 TEST_F(HttpWire, TheIdStaysAndTheAttemptCounts) {
   std::size_t calls = 0;
   stub_.set_script([&](const StubRequest&) { return StubReply{.status = ++calls < 3 ? 500 : 200}; });

@@ -21,6 +21,10 @@ void Dispatcher::wake() { curl_multi_wakeup(multi_.get()); }
 
 void Dispatcher::add(std::vector<Publication> publications) {
   for (auto& publication : publications) {
+    if (publication.record->payload_null) {
+      done_.push_back({publication.id, rejected("null_payload", "the payload is NULL; a request has a body")});
+      continue;
+    }
     auto target = parse_url(publication.destination);
     if (!target) {
       done_.push_back({publication.id, rejected("bad_url", target.failure().what)});
