@@ -97,7 +97,7 @@ using Names = std::vector<std::string>;
 TEST_F(RabbitMqFaults, AMessageArrivesAsTheInterfaceSays) {
   open();
   Record record = make_record(1, "o-1", R"({"total":  1.50})");
-  record.headers = R"({"tenant":"t1","tag":["a","b"]})";
+  record.headers = R"({"tenant":"t1","tag":["a","b"],"bad":"a\r\nX-Admin: 1"})";
   const Outcome outcome = log_.wait_for(publish(record));
   EXPECT_EQ(outcome.verdict, Verdict::delivered) << outcome.detail;
   const auto messages = RabbitClient(url_).take("orders");
@@ -118,7 +118,8 @@ TEST_F(RabbitMqFaults, AMessageArrivesAsTheInterfaceSays) {
                                                                  {"content-type", "application/json"},
                                                                  {"tenant", "t1"},
                                                                  {"tag[]", "a"},
-                                                                 {"tag[]", "b"}};
+                                                                 {"tag[]", "b"},
+                                                                 {"bad", "a\r\nX-Admin: 1"}};  // case B221: kept
   EXPECT_EQ(message.headers, headers);
 }
 

@@ -132,9 +132,10 @@ TEST_F(DaemonHttp, EachTryCarriesTheSameId) {
   EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
   const auto requests = stub.requests();
   ASSERT_EQ(requests.size(), 3u);
-  for (const auto& request : requests) {
-    EXPECT_EQ(request.header("idempotency-key"), id);
-    EXPECT_EQ(request.header("webhook-id"), id);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(requests[i].header("idempotency-key"), id);
+    EXPECT_EQ(requests[i].header("webhook-id"), id);
+    EXPECT_EQ(requests[i].header("outbox-attempt"), std::to_string(i + 1));
   }
 }
 
