@@ -182,9 +182,14 @@ TEST_F(Cli, LintSaysEverythingOfOneSink) {
       "      acks: \"1\"\n"
       "      no.such.setting: x\n"
       "      retries: \"0\"\n"
+      "  jets:\n"
+      "    type: nats\n"
+      "    servers: [ \"http://one\" ]\n"
+      "    user: shop\n"
       "routes:\n"
       "  - { sink: web }\n"
-      "  - { sink: events }\n");
+      "  - { sink: events }\n"
+      "  - { sink: jets }\n");
   const std::vector<std::string> expected{
       "outboxd.yaml:5: sinks.web.url: ",
       "outboxd.yaml:7: sinks.web.headers.Host: is set by the sink itself",
@@ -197,6 +202,8 @@ TEST_F(Cli, LintSaysEverythingOfOneSink) {
       "outboxd.yaml:17: sinks.events.client.acks: cannot be set",
       "outboxd.yaml:18: sinks.events.client.no.such.setting: the Kafka client has no such setting",
       "outboxd.yaml:19: sinks.events.client.retries: cannot be set",
+      "outboxd.yaml:22: sinks.jets.servers: \"http://one\" is not nats://host:port",
+      "outboxd.yaml:23: sinks.jets.user: user and password belong together",
   };
   for (const std::string command : {"config", "run"}) {
     const Ran ran = run(command == "run" ? std::vector<std::string>{"run"} : std::vector<std::string>{"config", "lint"},

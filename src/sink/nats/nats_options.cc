@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "base/json_writer.h"
 
@@ -110,78 +111,92 @@ std::string without_brackets(const std::string& host) {
   return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
 }
 
+std::chrono::milliseconds milliseconds(const config::Values& values, std::string_view name) {
+  return std::chrono::ceil<std::chrono::milliseconds>(values.duration(name));
+}
+
+// What can be wrong; an option that could not be read is not there.
 class Reader {
  public:
-  Reader(std::string_view sink, const config::Values& values) : values_(values) { options_.sink = sink; }
-
-  Result<NatsOptions> read() {
-    for (const auto step : {&Reader::read_servers, &Reader::read_tls, &Reader::read_credentials}) {
-      if (Result<void> fine = (this->*step)(); !fine) return fine.failure();
-    }
-    options_.window = static_cast<std::size_t>(values_.integer("window"));
-    options_.connect_timeout = milliseconds("timeout.connect");
-    options_.confirm_timeout = milliseconds("timeout.confirm");
-    return options_;
+  explicit Reader(const config::Values& values) : values_(values) {
+    read_servers();
+    read_tls();
+    read_credentials();
   }
+
+  NatsOptions options;
+  std::vector<config::OptionProblem> problems;
 
  private:
-  static Failure invalid(std::string_view option, std::string_view problem) {
-    return {FailureKind::invalid, fmt::format("{}: {}", option, problem)};
-  }
-
-  std::chrono::milliseconds milliseconds(std::string_view name) const {
-    return std::chrono::ceil<std::chrono::milliseconds>(values_.duration(name));
-  }
-
-  Result<void> read_servers() {
+  void read_servers() {
     for (const std::string& text : values_.list("servers")) {
-      if (text.find('@') != std::string::npos) {  // not quoted: it may hold a password
-        return invalid("servers", "a URL holds credentials; use user and password, token or credentials instead");
+      const bool credentials = text.find('@') != std::string::npos;  // not quoted: it may hold a password
+      const std::optional<Url> url = credentials ? std::nullopt : parse_url(text);
+      if (credentials) {
+        problem("servers", "a URL holds credentials; use user and password, token or credentials instead");
+      } else if (!url) {
+        problem("servers", fmt::format("\"{}\" is not nats://host:port or tls://host:port", text));
+      } else {
+        options.tls = options.tls || url->tls;
+        options.servers.push_back({fmt::format("nats://{}:{}", url->host, url->port), without_brackets(url->host)});
       }
-      const std::optional<Url> url = parse_url(text);
-      if (!url) return invalid("servers", fmt::format("\"{}\" is not nats://host:port or tls://host:port", text));
-      options_.tls = options_.tls || url->tls;
-      options_.servers.push_back({fmt::format("nats://{}:{}", url->host, url->port), without_brackets(url->host)});
     }
-    if (options_.servers.empty()) return invalid("servers", "name at least one nats://host:port");
-    return {};
+    if (values_.has("servers") && values_.list("servers").empty()) {
+      problem("servers", "name at least one nats://host:port");
+    }
   }
 
-  Result<void> read_tls() {
-    options_.ca_file = text_or_empty(values_, "tls.ca");
-    options_.certificate_file = text_or_empty(values_, "tls.certificate");
-    options_.key_file = text_or_empty(values_, "tls.key");
-    if (options_.certificate_file.empty() != options_.key_file.empty()) {
-      return invalid("tls", "certificate and key belong together; give both or neither");
+  void read_tls() {
+    options.ca_file = text_or_empty(values_, "tls.ca");
+    options.certificate_file = text_or_empty(values_, "tls.certificate");
+    options.key_file = text_or_empty(values_, "tls.key");
+    if (options.certificate_file.empty() != options.key_file.empty()) {
+      problem(options.key_file.empty() ? "tls.certificate" : "tls.key",
+              "tls.certificate and tls.key belong together; give both or neither");
     }
-    options_.tls = options_.tls || !options_.ca_file.empty() || !options_.certificate_file.empty();
-    return {};
+    options.tls = options.tls || !options.ca_file.empty() || !options.certificate_file.empty();
   }
 
-  Result<void> read_credentials() {
-    Credentials& credentials = options_.credentials;
+  void read_credentials() {
+    Credentials& credentials = options.credentials;
     credentials.file = text_or_empty(values_, "credentials");
     credentials.user = json_escaped(text_or_empty(values_, "user"));
     credentials.password = json_escaped(text_or_empty(values_, "password"));
     credentials.token = json_escaped(text_or_empty(values_, "token"));
     if (credentials.user.empty() != credentials.password.empty()) {
-      return invalid("user", "user and password belong together; give both or neither");
+      problem(credentials.user.empty() ? "password" : "user",
+              "user and password belong together; give both or neither");
     }
     const int ways = !credentials.file.empty() + !credentials.user.empty() + !credentials.token.empty();
-    if (ways > 1) return invalid("credentials", "give one of credentials, user and password, or token");
-    return {};
+    if (ways > 1) {
+      problem(credentials.file.empty() ? "token" : "credentials",
+              "give one of credentials, user and password, or token");
+    }
   }
 
+  void problem(std::string option, std::string what) { problems.push_back({std::move(option), std::move(what)}); }
+
   const config::Values& values_;
-  NatsOptions options_;
 };
 
 }  // namespace
 
 config::OptionTable option_table() { return kOptions; }
 
+std::vector<config::OptionProblem> check_options(const config::Values& values) { return Reader(values).problems; }
+
 Result<NatsOptions> read_options(std::string_view sink, const config::Values& values) {
-  return Reader(sink, values).read();
+  Reader reader(values);
+  if (!reader.problems.empty()) {
+    const config::OptionProblem& first = reader.problems.front();
+    return Failure{FailureKind::invalid, fmt::format("sinks.{}.{}: {}", sink, first.option, first.what)};
+  }
+  NatsOptions options = std::move(reader.options);
+  options.sink = sink;
+  options.window = static_cast<std::size_t>(values.integer("window"));
+  options.connect_timeout = milliseconds(values, "timeout.connect");
+  options.confirm_timeout = milliseconds(values, "timeout.confirm");
+  return options;
 }
 
 }  // namespace outbox::nats

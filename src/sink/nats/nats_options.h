@@ -40,6 +40,9 @@ struct NatsOptions {
   std::chrono::milliseconds confirm_timeout{10'000};
 };
 
+// See SinkType::check_options.
+std::vector<config::OptionProblem> check_options(const config::Values& values);
+
 // `invalid` says which option is wrong and never quotes a secret.
 Result<NatsOptions> read_options(std::string_view sink, const config::Values& values);
 

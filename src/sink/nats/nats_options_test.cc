@@ -62,6 +62,19 @@ TEST(NatsOptions, OneWayToSayWhoOneIs) {
   EXPECT_NE(problem({{"token", "t"}, {"credentials", "f"}}), "");
 }
 
+TEST(NatsOptions, EachProblemHasItsOption) {
+  std::string all;
+  for (const auto& each : check_options(config::parse_values(option_table(), {{"servers", "one,http://two,a@b"},
+                                                                              {"tls.key", "k"},
+                                                                              {"password", "p"},
+                                                                              {"token", "t"},
+                                                                              {"credentials", "c"}}))) {
+    all += each.option + " ";
+  }
+  EXPECT_EQ(all, "servers servers tls.key password credentials ");
+  EXPECT_TRUE(check_options(config::parse_values(option_table(), {{"servers", "one"}})).empty());
+}
+
 TEST(NatsOptions, SecretsAreNotQuoted) {
   for (const Texts& texts : {Texts{{"servers", "nats://user:hunter2@one"}}, Texts{{"password", "hunter2"}},
                              Texts{{"token", "hunter2"}, {"credentials", "f"}}}) {

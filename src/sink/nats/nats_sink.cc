@@ -24,7 +24,8 @@ SinkType nats_sink() {
           .address_option = "subject",
           .default_address = default_subject,
           .create = create,
-          .check_address = nats::check_subject_template};
+          .check_address = nats::check_subject_template,
+          .check_options = nats::check_options};
 }
 
 }  // namespace outbox
