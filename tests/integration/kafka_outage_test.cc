@@ -1,10 +1,13 @@
 // The Kafka sink while the real Kafka dies and comes back with the same data.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
 #include "conformance/sink_pump.h"
 #include "integration/kafka_fixture.h"
+#include "support/eventually.h"
+#include "support/fault_proxy.h"
 
 namespace outbox::test {
 namespace {
@@ -59,6 +62,30 @@ TEST_F(KafkaOutage, KilledUnderLoadItLosesNothingAndKeepsTheOrderOfEachKey) {
   }
   RecordProperty("duplicates", static_cast<int>(messages.size()) - kMessages);
   sink_->close();
+}
+
+// Case B121. The broker stores what it is sent and its answers are lost: the client sends it again, and the broker
+// knows it by the producer's sequence.
+TEST_F(KafkaOutage, LostAnswersMakeNoDuplicateAndNoDisorder) {
+  const char* proxied = std::getenv("OUTBOX_KAFKA_PROXIED");  // a listener for clients that come by the next port
+  ASSERT_NE(proxied, nullptr);
+  KafkaTopic topic(brokers_, "lost");
+  FaultProxy proxy(port_in(proxied), port_in(proxied) + 1);
+  open({{"brokers", "127.0.0.1:" + std::to_string(proxy.port())}, {"client", "batch.num.messages=5"}});
+  ASSERT_EQ(send(make_record(0, "K"), topic.name()).verdict, Verdict::delivered);
+  proxy.set({.drop_answers = true});
+  std::vector<Record> records;
+  for (int i = 1; i <= 100; ++i) records.push_back(make_record(i, "K"));
+  const auto ids = publish_all(std::move(records), topic.name());
+  EXPECT_TRUE(eventually(30s, [&] { return topic.count() > 1; }));
+  proxy.cut();
+  proxy.set({});
+  for (const DeliveryId id : ids) EXPECT_EQ(log_.wait_for(id).verdict, Verdict::delivered);
+  const auto messages = topic.read();
+  ASSERT_EQ(messages.size(), 101u);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    EXPECT_EQ(messages[i].header("message-id"), "m-" + std::to_string(i));
+  }
 }
 
 // Longer than the sink's patience: everything comes back, one probe stays, and delivers once Kafka is there again.
