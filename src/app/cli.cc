@@ -62,6 +62,7 @@ struct Parsed {
   RunFlags run;
   DemoFlags demo;
   InitFlags init;
+  CheckFlags check;
   SendFlags send;
   StatusFlags status;
   ListFlags list;
@@ -119,6 +120,15 @@ void add_init(CLI::App& app, Parsed& parsed) {
       ->check(CLI::IsMember({"poll", "wal", "log"}))
       ->capture_default_str();
   init->add_flag("--print", parsed.init.print, "Print the SQL and touch nothing");
+}
+
+void add_check(CLI::App& app, Parsed& parsed) {
+  CLI::App* check = add_command(app, "check",
+                                "The file, the database, its tables and privileges, and the sinks: what is wrong, and "
+                                "what mends it",
+                                "outboxd check --config outboxd.yaml");
+  file_options(*check, parsed.check.config);
+  check->add_flag("--json", parsed.check.json, "One JSON object");
 }
 
 void add_send(CLI::App& app, Parsed& parsed) {
@@ -329,6 +339,7 @@ Command chosen(const CLI::App& app, Parsed& parsed) {
   if (name == "run") return std::move(parsed.run);
   if (name == "demo") return parsed.demo;
   if (name == "init") return std::move(parsed.init);
+  if (name == "check") return std::move(parsed.check);
   if (name == "send") return std::move(parsed.send);
   if (name == "status") return std::move(parsed.status);
   if (name == "list") return std::move(parsed.list);
@@ -366,6 +377,7 @@ std::variant<Command, int> parse_command_line(int argc, const char* const* argv)
   app.set_version_flag("--version", "outboxd " OUTBOX_VERSION);
   Parsed parsed;
   add_init(app, parsed);
+  add_check(app, parsed);
   add_run(app, parsed);
   add_demo(app, parsed);
   add_send(app, parsed);

@@ -63,6 +63,11 @@ struct StatusFlags {
   bool json = false;
 };
 
+struct CheckFlags {
+  ConfigFlags config;
+  bool json = false;
+};
+
 struct PruneFlags {
   ConfigFlags config;
   bool dry_run = false;
@@ -153,9 +158,9 @@ struct VersionFlags {
   bool json = false;
 };
 
-using Command = std::variant<RunFlags, DemoFlags, InitFlags, SendFlags, StatusFlags, ListFlags, ShowFlags, RequeueFlags,
-                             DiscardFlags, PauseFlags, ResumeFlags, SinkForgetFlags, PruneFlags, ConfigLintFlags,
-                             ConfigDocFlags, ConfigSchemaFlags, VersionFlags>;
+using Command = std::variant<RunFlags, DemoFlags, InitFlags, CheckFlags, SendFlags, StatusFlags, ListFlags, ShowFlags,
+                             RequeueFlags, DiscardFlags, PauseFlags, ResumeFlags, SinkForgetFlags, PruneFlags,
+                             ConfigLintFlags, ConfigDocFlags, ConfigSchemaFlags, VersionFlags>;
 
 // Either what to do, or the exit code because help or an error was already printed.
 std::variant<Command, int> parse_command_line(int argc, const char* const* argv);

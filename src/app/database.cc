@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "db/postgres.h"
 #include "source/poll/sqlite_source.h"
 #include "source/poll/table_shape.h"
 #include "store/postgres/leases.h"
 #include "store/postgres/postgres_forwarding.h"
 #include "store/postgres/postgres_operator.h"
 #include "store/postgres/postgres_store.h"
+#include "store/postgres/readiness.h"
 #include "store/postgres/schema.h"
 #include "store/sqlite/leases.h"
 #include "store/sqlite/schema.h"
@@ -66,6 +68,23 @@ std::vector<Feed> Database::feeds(const config::Settings& settings) const {
     }
   }
   return feeds;
+}
+
+std::string Database::address() const {
+  if (parts_->kind == DatabaseKind::postgresql) return db::pg_address(parts_->url);
+  return config::sqlite_file(parts_->url);
+}
+
+Result<void> Database::check_tables() const {
+  if (parts_->kind == DatabaseKind::postgresql) return check_postgres_tables(parts_->url, parts_->shape.table);
+  const auto status = make_store()->status({});  // the relay's own file upgrades itself when it is opened
+  if (!status) return status.failure();
+  return {};
+}
+
+Result<std::vector<MissingGrant>> Database::missing_grants(bool deletes) const {
+  if (parts_->kind != DatabaseKind::postgresql) return std::vector<MissingGrant>{};
+  return missing_postgres_grants(parts_->url, parts_->shape.table, deletes);
 }
 
 std::unique_ptr<Store> Database::make_store() const {

@@ -31,6 +31,13 @@ class Database {
   // One line each: what this table cannot promise, and what would buy it.
   const std::vector<std::string>& notes() const { return notes_; }
 
+  // "localhost:5432/shop", or the file; no secret.
+  std::string address() const;
+  // What keeps a relay from working with our tables: missing, those of an older version, on a standby. Connects.
+  Result<void> check_tables() const;
+  // What the database's role lacks of docs/guide/operations.md; SQLite knows no roles. `deletes`: outbox.retain is set.
+  Result<std::vector<MissingGrant>> missing_grants(bool deletes) const;
+
   // One per sink, or one for all; without a sink that gets copies of dead letters only.
   std::vector<Feed> feeds(const config::Settings& settings) const;
 

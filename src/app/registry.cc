@@ -87,6 +87,12 @@ Result<config::Settings> served_here(const config::Settings& settings) {
   return here;
 }
 
+Result<std::string> reach_sink(const config::SinkSettings& sink) {
+  const SinkType& type = sink_type(sink);
+  if (type.reach == nullptr) return std::string(type.name) + ": there is nobody to reach";
+  return type.reach(sink.name, sink.options);
+}
+
 SinkMaker registered_sinks() {
   return {[](const config::SinkSettings& sink) { return sink_type(sink).create(sink.name, sink.options); },
           [](const config::SinkSettings& sink) { return sink_type(sink).escape_field; }};

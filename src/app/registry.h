@@ -22,6 +22,9 @@ std::span<const config::SinkKind> sink_kinds();
 // it passes over. `invalid` if nothing is left.
 Result<config::Settings> served_here(const config::Settings& settings);
 
+// Asks whether the sink's far side is there (SinkType::reach), and says what was found.
+Result<std::string> reach_sink(const config::SinkSettings& sink);
+
 // Makes them. A type that is none of the registry's is a broken invariant: loading has seen to it.
 SinkMaker registered_sinks();
 

@@ -63,6 +63,13 @@ std::optional<config::Settings> load_database_settings(const ConfigFlags& flags)
   return std::nullopt;
 }
 
+std::string summary(const config::Settings& settings) {
+  const auto count = [](std::size_t number, const char* noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+  };
+  return count(settings.sinks.size(), "sink") + ", " + count(settings.routes.size(), "route");
+}
+
 int report(const Failure& failure) {
   fmt::print(stderr, "outboxd: {}\n", one_line(failure.what));
   switch (failure.kind) {

@@ -14,6 +14,9 @@ std::optional<config::Settings> load_settings(const ConfigFlags& flags);
 // For commands that need no more than the database: with --database (or OUTBOX_DATABASE) and no file, that is enough.
 std::optional<config::Settings> load_database_settings(const ConfigFlags& flags);
 
+// "1 sink, 2 routes".
+std::string summary(const config::Settings& settings);
+
 // Prints "outboxd: WHAT" as one line on standard error and returns the exit code that fits.
 int report(const Failure& failure);
 

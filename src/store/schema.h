@@ -15,6 +15,13 @@ struct InitOptions {
   std::string capture = "poll";
 };
 
+// A privilege that the database's role needs and does not have.
+struct MissingGrant {
+  std::string what;
+  std::string statement;  // that gives it
+  bool needed = true;     // false: a relay runs without it
+};
+
 struct InitReport {
   std::vector<std::string> applied;  // names of the migrations applied now; empty: was up to date
   int version = 0;

@@ -213,7 +213,8 @@ TEST_F(DaemonRun, ARoleWithTheGrantsOfTheGuideIsEnough) {
   EXPECT_EQ(relay->standard_error().find("permission denied"), std::string::npos) << relay->standard_error();
   database_->execute("update outbox_delivery set changed_at = changed_at - interval '1 minute' where message_id <> '" +
                      bad + "'");
-  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{{"status"},
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{{"check"},
+                                                                                       {"status"},
                                                                                        {"list"},
                                                                                        {"list", "--state", "sent"},
                                                                                        {"show", bad},

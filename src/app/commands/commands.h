@@ -8,6 +8,7 @@ namespace outbox::app {
 int execute(const RunFlags& flags);
 int execute(const DemoFlags& flags);
 int execute(const InitFlags& flags);
+int execute(const CheckFlags& flags);
 int execute(const SendFlags& flags);
 int execute(const StatusFlags& flags);
 int execute(const ListFlags& flags);

@@ -10,7 +10,7 @@ namespace outbox::app {
 int execute(const ConfigLintFlags& flags) {
   const auto settings = load_settings(flags.config);
   if (!settings) return kUsage;
-  fmt::print("ok: {} sinks, {} routes\n", settings->sinks.size(), settings->routes.size());
+  fmt::print("ok: {}\n", summary(*settings));
   return kDone;
 }
 

@@ -107,13 +107,28 @@ class HttpSink : public Sink {
   std::jthread worker_;
 };
 
-Result<std::unique_ptr<Sink>> create(std::string_view, const config::Values& values) {
+Result<http::HttpOptions> read_options(const config::Values& values) {
   // Once per process, before any other thread uses libcurl; later calls only count.
   static const CURLcode kReady = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (kReady != CURLE_OK) return Failure{FailureKind::local, "libcurl cannot be initialised on this machine"};
-  auto options = http::read_options(values);
+  return http::read_options(values);
+}
+
+Result<std::unique_ptr<Sink>> create(std::string_view, const config::Values& values) {
+  auto options = read_options(values);
   if (!options) return options.failure();
   return std::unique_ptr<Sink>(std::make_unique<HttpSink>(*std::move(options)));
+}
+
+// The sink's own address only: no route's.
+Result<std::string> reach(std::string_view, const config::Values& values) {
+  const auto options = read_options(values);
+  if (!options) return options.failure();
+  const auto target = http::parse_url(values.text("url"));  // {fields} stand behind the host
+  if (!target) return target.failure();
+  const Outcome outcome = http::Transfer(*options).connect(*target);
+  if (outcome.verdict == Verdict::delivered) return "connected to " + outcome.detail;
+  return Failure{FailureKind::unavailable, outcome.detail};
 }
 
 }  // namespace
@@ -127,7 +142,8 @@ SinkType http_sink() {
           .create = create,
           .escape_field = http::escape_url_field,
           .check_address = http::check_url_template,
-          .check_options = http::check_options};
+          .check_options = http::check_options,
+          .reach = reach};
 }
 
 }  // namespace outbox

@@ -72,6 +72,14 @@ void Transfer::set_tls() {
   if (!options_.key_file.empty()) set(CURLOPT_SSLKEY, options_.key_file.c_str());
 }
 
+Outcome Transfer::connect(const Target& target) {
+  target_ = target;
+  set(CURLOPT_URL, target.url.c_str());
+  set(CURLOPT_CONNECT_ONLY, 1L);
+  const CURLcode code = curl_easy_perform(easy_.get());
+  return code == CURLE_OK ? delivered(target.endpoint) : failed(code);
+}
+
 Result<void> Transfer::prepare(const Publication& publication, const Target& target) {
   auto lines = header_lines(publication, options_, now());
   if (!lines) return lines.failure();

@@ -20,6 +20,10 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
+  // Connects to the target and goes away: `delivered`, or why it could not. Blocks, at most for the time-outs. A
+  // transfer that has done so is of no other use.
+  Outcome connect(const Target& target);
+
   // Makes it ready to be added to a multi handle. `invalid` if the message's headers cannot go over HTTP.
   Result<void> prepare(const Publication& publication, const Target& target);
 

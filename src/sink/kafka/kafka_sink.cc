@@ -2,6 +2,7 @@
 
 #include "sink/kafka/client_settings.h"
 #include "sink/kafka/pipeline.h"
+#include "sink/kafka/reach.h"
 #include "sink/kafka/topic_name.h"
 
 namespace outbox {
@@ -15,6 +16,12 @@ Result<std::unique_ptr<Sink>> create(std::string_view name, const config::Values
   return std::unique_ptr<Sink>(std::make_unique<kafka::Pipeline>(std::move(*settings), kafka::Patience{}));
 }
 
+Result<std::string> reach(std::string_view name, const config::Values& options) {
+  Result<kafka::ClientSettings> settings = kafka::read_settings(name, options);
+  if (!settings) return settings.failure();
+  return kafka::reach_cluster(*settings);
+}
+
 }  // namespace
 
 SinkType kafka_sink() {
@@ -25,7 +32,8 @@ SinkType kafka_sink() {
           .default_address = default_topic,
           .create = create,
           .check_address = kafka::check_topic_template,
-          .check_options = kafka::check_options};
+          .check_options = kafka::check_options,
+          .reach = reach};
 }
 
 }  // namespace outbox

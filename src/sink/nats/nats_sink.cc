@@ -1,5 +1,6 @@
 #include "sink/nats/nats_sink.h"
 
+#include "sink/nats/connection.h"
 #include "sink/nats/nats_options.h"
 #include "sink/nats/publisher.h"
 #include "sink/nats/subject.h"
@@ -15,6 +16,19 @@ Result<std::unique_ptr<Sink>> create(std::string_view name, const config::Values
   return std::unique_ptr<Sink>(std::make_unique<nats::Publisher>(std::move(*options)));
 }
 
+Result<std::string> reach(std::string_view name, const config::Values& values) {
+  const Result<nats::NatsOptions> options = nats::read_options(name, values);
+  if (!options) return options.failure();
+  nats::Bell bell;
+  std::string failures;
+  for (const nats::Server& server : options->servers) {
+    const auto dialled = nats::Connection::dial(*options, server, bell);
+    if (dialled.connection) return "logged in at " + server.url;
+    failures += (failures.empty() ? "" : "; ") + dialled.failure.detail;
+  }
+  return Failure{FailureKind::unavailable, failures};
+}
+
 }  // namespace
 
 SinkType nats_sink() {
@@ -25,7 +39,8 @@ SinkType nats_sink() {
           .default_address = default_subject,
           .create = create,
           .check_address = nats::check_subject_template,
-          .check_options = nats::check_options};
+          .check_options = nats::check_options,
+          .reach = reach};
 }
 
 }  // namespace outbox

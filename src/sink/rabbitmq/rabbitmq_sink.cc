@@ -2,6 +2,7 @@
 
 #include "sink/rabbitmq/address.h"
 #include "sink/rabbitmq/client.h"
+#include "sink/rabbitmq/connection.h"
 #include "sink/rabbitmq/settings.h"
 
 namespace outbox {
@@ -22,6 +23,18 @@ Result<std::unique_ptr<Sink>> create(std::string_view name, const config::Values
   return std::unique_ptr<Sink>(std::make_unique<rabbitmq::Client>(std::move(*settings), rabbitmq::Patience{}));
 }
 
+Result<std::string> reach(std::string_view name, const config::Values& options) {
+  const Result<rabbitmq::Settings> settings = rabbitmq::read_settings(name, options);
+  if (!settings) return settings.failure();
+  rabbitmq::Lifeline lifeline;
+  auto opened = rabbitmq::Connection::open(*settings, rabbitmq::Patience{}.write, lifeline);
+  if (const auto* fault = std::get_if<rabbitmq::Fault>(&opened)) {
+    return Failure{FailureKind::unavailable, fault->detail};
+  }
+  std::get<0>(opened)->say_goodbye();
+  return "logged in at " + settings->endpoint() + ", virtual host " + settings->vhost;
+}
+
 }  // namespace
 
 SinkType rabbitmq_sink() {
@@ -33,6 +46,7 @@ SinkType rabbitmq_sink() {
           .create = create,
           .escape_field = rabbitmq::escape_field,
           .check_options = rabbitmq::check_options,
+          .reach = reach,
           .second_address_option = "routing_key",
           .route_address = route_address};
 }
