@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "base/text.h"
@@ -42,14 +43,6 @@ void table_options(CLI::App& command, ConfigFlags& flags) {
   database_options(command, flags);
   command.add_option("--table", flags.table, "The outbox table, where there is no configuration file")
       ->capture_default_str();
-}
-
-// An empty value is a mistake, such as a shell variable that is not set: taken for a flag that was left out, it would
-// widen a filter to everything, or make a demo endless.
-CLI::Validator not_empty() {
-  return {
-      [](std::string& value) { return std::string(value.empty() ? "is empty; give it a value or leave it out" : ""); },
-      ""};
 }
 
 void log_options(CLI::App& command, config::Overrides& overrides) {
@@ -103,8 +96,7 @@ void add_demo(CLI::App& app, Parsed& parsed) {
       add_command(app, "demo", "A small shop on SQLite, with failures, and the checker's verdict at the end",
                   "outboxd demo --for 20s");
   demo->add_option("--for", parsed.demo_for, "End after this long, like 20s (default: at Ctrl-C)")
-      ->type_name("DURATION")
-      ->check(not_empty());
+      ->type_name("DURATION");
   demo->add_flag("--json", parsed.demo.json, "Print the verdict as one JSON object");
 }
 
@@ -145,7 +137,7 @@ void add_send(CLI::App& app, Parsed& parsed) {
       ->type_name("FILE")
       ->excludes(payload);
   send->add_flag("--bytes", flags.bytes, "The payload is bytes, not JSON");
-  send->add_option("--id", flags.id, "Message id, a UUID (default: a new UUIDv7)")->check(not_empty());
+  send->add_option("--id", flags.id, "Message id, a UUID (default: a new UUIDv7)");
   send->add_option("--header", parsed.headers, "A header, name=value; may be repeated")->type_name("NAME=VALUE");
   send->add_option("--not-before", flags.not_before, "Not delivered before, like 2026-01-31T09:30:00Z")
       ->type_name("TIME");
@@ -163,15 +155,13 @@ void add_status(CLI::App& app, Parsed& parsed) {
 }
 
 void filter_options(CLI::App& command, FilterFlags& filter) {
-  const auto add = [&](const char* flag, std::string& value, const char* help) {
-    return command.add_option(flag, value, help)->check(not_empty());
-  };
-  add("--sink", filter.sink, "Only of this sink")->type_name("NAME");
-  add("--key", filter.key, "Only of this key, like order:4711")->type_name("TYPE:ID");
-  add("--type", filter.type, "Only of this message type");
-  add("--owner", filter.owner, "Only of this owner, as the route names it");
-  add("--died-of", filter.died_of, "Only with this reason, like http_422")->type_name("REASON");
-  add("--since", filter.since, "Only what died (or was created) since: 1h, or 2026-01-31T09:30:00Z")->type_name("TIME");
+  command.add_option("--sink", filter.sink, "Only of this sink")->type_name("NAME");
+  command.add_option("--key", filter.key, "Only of this key, like order:4711")->type_name("TYPE:ID");
+  command.add_option("--type", filter.type, "Only of this message type");
+  command.add_option("--owner", filter.owner, "Only of this owner, as the route names it");
+  command.add_option("--died-of", filter.died_of, "Only with this reason, like http_422")->type_name("REASON");
+  command.add_option("--since", filter.since, "Only what died (or was created) since: 1h, or 2026-01-31T09:30:00Z")
+      ->type_name("TIME");
 }
 
 void act_options(CLI::App& command, ActFlags& act, const char* reason_help = "Why, for the audit") {
@@ -198,9 +188,7 @@ void add_show(CLI::App& app, Parsed& parsed) {
                                "outboxd show 01970a3e-7c52-7d2f-8a61-3f0c52d1b7aa");
   file_options(*show, parsed.show.config);
   show->add_option("ID", parsed.show.id, "The message's id")->required();
-  show->add_option("--sink", parsed.show.sink, "With --payload: as it is parked for this sink")
-      ->type_name("NAME")
-      ->check(not_empty());
+  show->add_option("--sink", parsed.show.sink, "With --payload: as it is parked for this sink")->type_name("NAME");
   auto* json = show->add_flag("--json", parsed.show.json, "One JSON object");
   show->add_flag("--payload", parsed.show.payload, "Print the payload's bytes and nothing else")->excludes(json);
 }
@@ -210,7 +198,7 @@ void add_requeue(CLI::App& app, Parsed& parsed) {
       add_command(app, "requeue", "Send dead letters again, by id or filter, in the order of their keys",
                   "outboxd requeue --sink invoices --died-of http_422 --dry-run");
   file_options(*requeue, parsed.requeue.config);
-  requeue->add_option("ID", parsed.requeue.filter.ids, "Ids of messages")->check(not_empty());
+  requeue->add_option("ID", parsed.requeue.filter.ids, "Ids of messages");
   filter_options(*requeue, parsed.requeue.filter);
   auto* all = requeue->add_flag("--all", parsed.requeue.all, "Every dead letter");
   requeue->add_flag("--dry-run", parsed.requeue.dry_run, "Only say how many");
@@ -230,7 +218,7 @@ void add_discard(CLI::App& app, Parsed& parsed) {
       add_command(app, "discard", "Give dead letters up, by id or filter",
                   "outboxd discard 01970a3e-7c52-7d2f-8a61-3f0c52d1b7aa --reason 'order was cancelled'");
   file_options(*discard, parsed.discard.config);
-  discard->add_option("ID", parsed.discard.filter.ids, "Ids of messages")->check(not_empty());
+  discard->add_option("ID", parsed.discard.filter.ids, "Ids of messages");
   filter_options(*discard, parsed.discard.filter);
   discard->add_flag("--all", parsed.discard.all, "Every dead letter");
   discard->add_flag("--dry-run", parsed.discard.dry_run, "Only say how many");
@@ -278,6 +266,20 @@ void add_config(CLI::App& app, Parsed& parsed) {
 void add_version(CLI::App& app, Parsed& parsed) {
   CLI::App* version = add_command(app, "version", "The version, and those of the libraries", "outboxd version --json");
   version->add_flag("--json", parsed.version.json, "One JSON object");
+}
+
+// An empty value is a mistake, such as a shell variable that is not set. Taken for an option that was left out, it
+// would widen a filter to everything, or make a demo endless. A payload may be empty.
+std::optional<std::string> empty_value(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const auto& values = option->results();
+    if (option->get_name() == "--payload" || std::find(values.begin(), values.end(), "") == values.end()) continue;
+    return option->get_name() + " is empty; give it a value or leave it out";
+  }
+  for (const CLI::App* chosen : command.get_subcommands()) {
+    if (auto problem = empty_value(*chosen)) return problem;
+  }
+  return std::nullopt;
 }
 
 int usage_error(const CLI::App& app, const std::string& what) {
@@ -398,6 +400,7 @@ std::variant<Command, int> parse_command_line(int argc, const char* const* argv)
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error.what());
   }
+  if (const auto wrong = empty_value(app)) return usage_error(app, *wrong);
   if (const auto wrong = finish(parsed)) return usage_error(app, *wrong);
   if (const auto wrong = check_dead_letter_flags(app, parsed)) return usage_error(app, *wrong);
   return chosen(app, parsed);

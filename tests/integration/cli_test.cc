@@ -274,6 +274,10 @@ TEST_F(Cli, AnEmptyFlagIsNotOneThatIsLeftOut) {
     EXPECT_EQ(ran.err.find("outboxd " + wrong[0] + ": "), 0u) << ran.err;
     EXPECT_EQ(lines(ran.err).size(), 1u) << ran.err;
   }
+  EXPECT_EQ(
+      run({"send", "--aggregate-type", "order", "--aggregate-id", "1", "--type", "T", "--bytes", "--payload", ""}).code,
+      0)
+      << "a payload may be empty";
 }
 
 TEST_F(Cli, FlagBeforeEnvironmentBeforeFile) {
