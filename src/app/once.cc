@@ -20,6 +20,7 @@ const std::string& trouble(const FeedView& feed) {
 
 std::string reason(const std::vector<FeedView>& feeds) {
   for (const FeedView& feed : feeds) {
+    if (!feed.settle_error.empty()) return feed.settle_error;
     for (const SinkView& sink : feed.sinks) {
       if (is_left(sink)) return sink.name + ": " + (sink.held_because.empty() ? sink.last_error : sink.held_because);
     }
@@ -30,8 +31,9 @@ std::string reason(const std::vector<FeedView>& feeds) {
 }  // namespace
 
 bool anything_left(const std::vector<FeedView>& feeds) {
-  return std::any_of(feeds.begin(), feeds.end(),
-                     [](const FeedView& feed) { return std::any_of(feed.sinks.begin(), feed.sinks.end(), is_left); });
+  return std::any_of(feeds.begin(), feeds.end(), [](const FeedView& feed) {
+    return !feed.settle_error.empty() || std::any_of(feed.sinks.begin(), feed.sinks.end(), is_left);
+  });
 }
 
 OnceWatch::OnceWatch(const config::Settings& settings, Clock::time_point now)

@@ -45,10 +45,10 @@ void Core::State::started(const FeedState& state, const Now& now) {
     }
     pending_ = {};
     sent_ = {};
-    pending_keys_.clear();
-    sent_keys_.clear();
+    parts_.clear();
+    refusals_.clear();
+    refusals_at_ = kNeverSteady;
     pending_died_.clear();
-    sent_died_.clear();
     updated_keys_.clear();
     held_ids_.clear();
     marked_ids_.clear();
@@ -129,9 +129,13 @@ void Core::State::due(Result<std::vector<ParkedRun>> runs, const Result<Store::P
     return;
   }
   side.parked = parking->counts;
-  for (const Park& park : pending_.parks) {  // the store has not heard of them yet
-    if (park.sink == side.options.name) count_park(side.parked, park);
-  }
+  const auto count_unwritten = [&](const SettleBatch& batch) {
+    for (const Park& park : batch.parks) {
+      if (park.sink == side.options.name) count_park(side.parked, park);
+    }
+  };
+  count_unwritten(pending_);
+  for (const Refusal& refusal : refusals_) count_unwritten(refusal.what.batch);
   side.next_due = parking->next_due;
   side.concerns_stream = parking->counts.concerns_stream || side.parked_since_due;
   side.parked_since_due = false;
@@ -150,35 +154,39 @@ void Core::State::settled(const Result<void>& result, const Now& now) {
   if (result) {
     settle_failures_ = 0;
     sent_failed_ = false;
-    for (const RecordPtr& record : sent_.settled) marked_ids_.push_back(record->id);
-    for (auto& [side, key] : sent_keys_) {
-      Line& line = side->out.line(key);
-      --line.parks_pending;
-      side->out.wake(line);
-    }
-    for (Commands::Died& died : std::exchange(sent_died_, {})) {
-      Side& side = *sides_[died.sink];
-      Line& line = side.out.line(died.record->key);
-      --line.deaths_pending;
-      side.out.wake(line);
-      commands_.died.push_back(std::move(died));
-    }
-    for (const Park& park : sent_.parks) {
-      Side* side = side_of(park.sink);
-      side->parked_since_due = true;  // what was asked before this was written does not count it
-      if (park.state == DeliveryState::waiting) side->due_at = std::min(side->due_at, steady(park.next_attempt));
-    }
-    sent_ = {};
-    sent_keys_.clear();
+    written(std::exchange(sent_, {}));
+    if (parts_.empty() && refusals_.empty()) refusal_tries_ = 0;
   } else if (result.failure().kind == FailureKind::fenced) {
     fenced_ = true;
   } else if (result.failure().kind == FailureKind::unavailable && options_.feed.positions) {
     want_restart();
-  } else {
+  } else if (result.failure().kind != FailureKind::invalid || !take_apart(result.failure())) {
     sent_failed_ = true;
     settle_at_ = now_ + full_jitter(Duration(100ms), Duration(5s), ++settle_failures_, random_);
   }
   decide();
+}
+
+void Core::State::written(Unwritten done) {
+  for (const RecordPtr& record : done.batch.settled) marked_ids_.push_back(record->id);
+  for (const Park& park : done.batch.parks) {
+    Side& side = *side_of(park.sink);
+    if (blocks_key(park)) {
+      Line& line = side.out.line(park.record->key);
+      --line.parks_pending;
+      side.out.wake(line);
+    }
+    side.concerns_stream = true;
+    side.parked_since_due = true;  // what was asked before this was written does not count it
+    if (park.state == DeliveryState::waiting) side.due_at = std::min(side.due_at, steady(park.next_attempt));
+  }
+  for (Commands::Died& died : done.died) {
+    Side& side = *sides_[died.sink];
+    Line& line = side.out.line(died.record->key);
+    --line.deaths_pending;
+    side.out.wake(line);
+    commands_.died.push_back(std::move(died));
+  }
 }
 
 void Core::State::completed(std::size_t sink, const std::vector<Completion>& completions, const Now& now) {
@@ -341,6 +349,7 @@ void Core::stop(const Now& now) { state_->stop(now); }
 void Core::drain(const Now& now) { state_->drain(now); }
 Commands Core::take() { return state_->take(); }
 bool Core::fenced() const { return state_->fenced(); }
+std::string Core::refusal() const { return state_->refusal(); }
 std::vector<SinkView> Core::view() const { return state_->view(); }
 
 }  // namespace outbox

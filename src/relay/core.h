@@ -87,6 +87,11 @@ struct Commands {
     std::string error;
     int attempts = 0;
     std::string owner;
+    std::int64_t row = 0;  // of a delivery that was parked before; else 0
+  };
+  struct Refused {     // see Core::refusal()
+    std::string what;  // "message 17 of key order:4: parking it"
+    std::string error;
   };
   std::vector<Publish> publish;
   std::optional<Fetch> fetch;
@@ -97,6 +102,7 @@ struct Commands {
   bool restart = false;               // Store::take_over, Source::open, then started()
   std::vector<Confirmed> confirmed;   // for metrics
   std::vector<Died> died;             // dead letters that are stored now, for metrics and the log
+  std::vector<Refused> refused;       // what the database would not store, each time it was tried
   bool finished = false;              // after stop(), drain() or fencing: nothing is left to do
   SteadyTime wake_at = kNeverSteady;  // call tick() then at the latest
 };
@@ -155,6 +161,10 @@ class Core {
 
   // Set once another relay has taken over.
   bool fenced() const;
+  // What the database refuses to store (Store::settle: invalid) although it takes the rest, with one of the reasons;
+  // empty: nothing. It stays in memory and is tried again; meanwhile the position (position mode) or the row's mark
+  // stays as it was, so that a restart brings the message again.
+  std::string refusal() const;
   std::vector<SinkView> view() const;
 
  private:

@@ -107,8 +107,10 @@ void Core::State::decide_store() {
     if (now_ >= settle_at_) {
       sent_failed_ = false;
       asked_ = Asked::settle;
-      commands_.settle = sent_;
+      commands_.settle = sent_.batch;
     }
+  } else if (asked_ == Asked::nothing && page_facts_.empty() && send_part()) {
+    // Nothing else is stored or asked between the parts of a batch.
   } else if (asked_ == Asked::nothing && page_ && now_ >= store_at_) {
     ask_facts_or_ingest();
     if (!page_) decide_publish();
@@ -148,33 +150,53 @@ bool Core::State::may_load(const Side& side) const {
 // Their rows are in memory, or the table does not know yet what became of them.
 std::vector<std::string> Core::State::keys_not_due(const Side& side) const {
   std::vector<std::string> keys = side.out.keys_with_parked();
-  for (const auto& [of, key] : updated_keys_) {
-    if (of == &side) keys.push_back(key);
+  const auto add = [&](const std::vector<std::pair<const Side*, std::string>>& updated) {
+    for (const auto& [of, key] : updated) {
+      if (of == &side) keys.push_back(key);
+    }
+  };
+  add(updated_keys_);
+  for (const Refusal& refusal : refusals_) {
+    add(refusal.what.updated_keys);
+    for (const Park& park : refusal.what.batch.parks) {
+      if (park.sink == side.options.name) keys.push_back(park.record->key);
+    }
   }
   return keys;
 }
 
 bool Core::State::wants_settle() const {
   if (!pending_.empty()) return true;
-  if (!progress_.moved()) return false;
+  if (!progress_.moved() || position_is_held()) return false;
   return stopping_ || drained_source_ || now_ >= settle_at_;
 }
 
 void Core::State::send_settle() {
   if (options_.feed.positions) {
-    if (progress_.moved()) pending_.position = progress_.position(options_.ahead_max);
+    if (progress_.moved() && !position_is_held()) {
+      pending_.position = progress_.position(options_.ahead_max);
+      progress_.mark_stored();
+    }
   } else {
     pending_.settled = progress_.take_settled();
+    progress_.mark_stored();
   }
-  progress_.mark_stored();
+  withhold_dependents();
   if (pending_.empty()) return;
-  sent_ = std::exchange(pending_, {});
-  sent_keys_ = std::exchange(pending_keys_, {});
-  sent_died_ = std::exchange(pending_died_, {});
-  updated_keys_.clear();
+  sent_ = {std::exchange(pending_, {}), std::exchange(pending_died_, {}), std::exchange(updated_keys_, {})};
   asked_ = Asked::settle;
   settle_at_ = now_ + options_.settle_every;
-  commands_.settle = sent_;
+  commands_.settle = sent_.batch;
+}
+
+bool Core::State::send_part() {
+  if (parts_.empty() && now_ >= refusals_at_ && !stopping_) try_refused_again();
+  if (parts_.empty()) return false;
+  sent_ = std::move(parts_.front());
+  parts_.pop_front();
+  asked_ = Asked::settle;
+  commands_.settle = sent_.batch;
+  return true;
 }
 
 bool Core::State::at_cap(const Side& side) const {
@@ -200,7 +222,8 @@ std::size_t Core::State::held_records() const {
   const auto unwritten = [](const SettleBatch& batch) { return batch.parks.size() + batch.settled.size(); };
   // Where rows are marked, what is settled is done with, whatever stands before it.
   const std::size_t done = options_.feed.positions ? 0 : progress_.ahead();
-  return progress_.records() - done + progress_.newly_settled() + unwritten(pending_) + unwritten(sent_);
+  return progress_.records() - done + progress_.newly_settled() + unwritten(pending_) + unwritten(sent_.batch) +
+         refused_items();
 }
 
 bool Core::State::has_room() const {
@@ -248,7 +271,8 @@ void Core::State::want_restart() {
 }
 
 bool Core::State::nothing_to_write() const {
-  return asked_ == Asked::nothing && !sent_failed_ && pending_.empty() && !progress_.moved();
+  return asked_ == Asked::nothing && !sent_failed_ && pending_.empty() && parts_.empty() &&
+         (!progress_.moved() || position_is_held());
 }
 
 // Nothing is in flight and nothing is left to write.
@@ -279,7 +303,8 @@ SteadyTime Core::State::next_wake() const {
     if (sent_failed_) at = std::min(at, settle_at_);
     const bool may_ask = asked_ == Asked::nothing && !sent_failed_;
     if (may_ask && page_) at = std::min(at, store_at_);
-    if (may_ask && page_facts_.empty() && progress_.moved()) at = std::min(at, settle_at_);
+    if (may_ask && page_facts_.empty() && !stopping_) at = std::min(at, refusals_at_);
+    if (may_ask && page_facts_.empty() && progress_.moved() && !position_is_held()) at = std::min(at, settle_at_);
   }
   for (const auto& side : sides_) {
     at = std::min(at, reopen_at(*side));

@@ -47,7 +47,7 @@ void Core::State::ingest() {
 
 void Core::State::ingest_record(const RecordPtr& record) {
   if (options_.source_repeats && !held_ids_.insert(record->id).second) return;
-  if (options_.feed.positions && progress_.was_ahead(record->seq)) {
+  if (options_.feed.positions && progress_.was_ahead(*record)) {
     progress_.add(record, 0, page_->window);
     return;
   }
@@ -66,8 +66,8 @@ void Core::State::ingest_record(const RecordPtr& record) {
       park.state = DeliveryState::dead;
       park.reason = "no_route";
       park.error = "no route matches aggregate type '" + record->aggregate_type + "', type '" + record->type + "'";
-      note_death(*sides_[0], {0, record, park.reason, park.error, 0, {}});
-      add_park(*sides_[0], std::move(park), false);
+      note_death(*sides_[0], {0, record, park.reason, park.error, 0, {}, 0});
+      add_park(*sides_[0], std::move(park));
     }
     progress_.settle(ordinal);
     return;
@@ -112,7 +112,7 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
     park.owner = route.owner;
     if (!not_due && key_waits_in_store) line.rows_behind = true;
     if (not_due || !broken(Variant::park_without_followers)) {
-      add_park(side, std::move(park), !not_due);
+      add_park(side, std::move(park));
       side.out.wake(line);
       progress_.settle(ordinal);
       return;
@@ -162,7 +162,7 @@ bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
     update.attempts = parked.attempts;
     update.reason = "no_route";
     update.error = "the configuration has no route to this sink for it any more";
-    note_death(side, {side.index, parked.record, update.reason, update.error, parked.attempts, {}});
+    note_death(side, {side.index, parked.record, update.reason, update.error, parked.attempts, {}, parked.row});
     add_update(side, line.key, std::move(update));
     return true;
   }

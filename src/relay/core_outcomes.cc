@@ -155,7 +155,8 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
 }
 
 void Core::State::die(Side& side, Delivery& delivery, const std::string& reason, const std::string& error) {
-  note_death(side, {side.index, delivery.record, reason, error, delivery.attempts, delivery.route->owner});
+  note_death(side,
+             {side.index, delivery.record, reason, error, delivery.attempts, delivery.route->owner, delivery.row});
   park(side, delivery, DeliveryState::dead, {}, true, reason, error);
 }
 
@@ -196,7 +197,7 @@ void Core::State::park(Side& side, Delivery& delivery, DeliveryState state, Stea
     park.reason = reason;
     park.error = error;
     park.owner = delivery.route->owner;
-    add_park(side, std::move(park), state == DeliveryState::waiting || holds);
+    add_park(side, std::move(park));
     progress_.settle(*delivery.ordinal);
   }
   const bool key_waits = (state == DeliveryState::waiting || holds) && !(holds && broken(Variant::hold_ignored));
@@ -213,16 +214,15 @@ void Core::State::remember_successes(Side& side, const Delivery& delivery) {
   side.successes_seen[delivery.record->id] = delivery.successes_seen;
 }
 
-void Core::State::add_park(Side& side, Park park, bool blocks_key) {
+void Core::State::add_park(Side& side, Park park) {
   side.concerns_stream = true;
   side.parked_since_due = true;
   count_park(side.parked, park);
   if (!park.charged && !park.not_due) side.wants_new_key = false;
-  if (blocks_key) {
+  if (blocks_key(park)) {
     Line& line = side.out.line(park.record->key);
     ++line.parks_pending;
     line.rows_behind = true;
-    pending_keys_.emplace_back(&side, park.record->key);
   }
   pending_.parks.push_back(std::move(park));
 }
@@ -258,7 +258,7 @@ void Core::State::retreat(Side& side, Line& line) {
       park.charged = !waits_for_destination(side);
       park.reason = "behind_key";
       park.owner = follower->route->owner;
-      add_park(side, std::move(park), true);
+      add_park(side, std::move(park));
       progress_.settle(*follower->ordinal);
     }
     side.out.remove(*follower);

@@ -4,8 +4,10 @@
 //   core_ingest.cc    a page's records: routed, queued, parked
 //   core_outcomes.cc  a sink's outcomes: settled, charged, parked, dead
 //   core_decide.cc    which commands come next
+//   core_refusals.cc  what the database refuses to store
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -67,6 +69,7 @@ class Core::State {
   void completed(std::size_t sink, const std::vector<Completion>& completions, const Now& now);
   void reopened(std::size_t sink, const Result<void>& result, const Now& now);
   std::vector<SinkView> view() const;
+  std::string refusal() const;
 
   void tick(const Now& now);
   void lapsed(const Now& now);
@@ -80,6 +83,16 @@ class Core::State {
 
  private:
   enum class Asked { nothing, settle, facts, due };
+
+  struct Unwritten {
+    SettleBatch batch;
+    std::vector<Commands::Died> died;                               // told, and their keys go on, when it is stored
+    std::vector<std::pair<const Side*, std::string>> updated_keys;  // of batch.updates, in their order
+  };
+  struct Refusal {
+    Unwritten what;
+    std::string error;
+  };
 
   void look_at(const Now& now);
   // A moment of one clock by the other, as they stand now.
@@ -112,8 +125,12 @@ class Core::State {
             const std::string& reason, const std::string& error);
   void release_probe(Side& side, Delivery& delivery);
   void remember_successes(Side& side, const Delivery& delivery);
-  void add_park(Side& side, Park park, bool blocks_key);
+  void add_park(Side& side, Park park);
   static void count_park(ParkedCounts& counts, const Park& park);
+  // Later messages of its key wait for it.
+  static bool blocks_key(const Park& park) {
+    return (park.state == DeliveryState::waiting && !park.not_due) || park.holds_key;
+  }
   void add_update(const Side& side, const std::string& key, ParkedUpdate update);
   void retreat(Side& side, Line& line);
   const RetryPolicy& retry_of(const Side& side, const Delivery& delivery) const;
@@ -133,6 +150,7 @@ class Core::State {
   bool may_load(const Side& side) const;
   bool wants_settle() const;
   void send_settle();
+  bool send_part();
   std::size_t held_records() const;
   bool has_room() const;
   bool may_fetch() const;
@@ -146,6 +164,19 @@ class Core::State {
   SteadyTime next_wake() const;
   void want_restart();
   void store_failed(const Failure& failure);
+
+  void written(Unwritten done);
+
+  // core_refusals.cc
+  bool take_apart(const Failure& failure);
+  Unwritten take_first_part(Unwritten& rest) const;
+  bool has_died_in(const SettleBatch& batch, const Commands::Died& died) const;
+  void refuse(Unwritten refused, const Failure& failure);
+  void take_dependents(SettleBatch& from, std::vector<Commands::Died>& died, Unwritten& refused) const;
+  void withhold_dependents();
+  void try_refused_again();
+  bool position_is_held() const;
+  std::size_t refused_items() const;
 
   void note_death(Side& side, Commands::Died died);
   Side* side_of(const std::string& sink);
@@ -171,13 +202,14 @@ class Core::State {
 
   Asked asked_ = Asked::nothing;
   std::size_t due_side_ = 0;
-  SettleBatch pending_;                                      // grows until it is sent
-  SettleBatch sent_;                                         // outstanding, or to be repeated unchanged
-  std::vector<std::pair<Side*, std::string>> pending_keys_;  // keys with a park in pending_
-  std::vector<std::pair<Side*, std::string>> sent_keys_;
-  std::vector<Commands::Died> pending_died_;  // the dead letters in pending_: told, and their keys go on, when stored
-  std::vector<Commands::Died> sent_died_;
-  std::vector<std::pair<const Side*, std::string>> updated_keys_;  // keys with an update in pending_
+  SettleBatch pending_;                                            // grows until it is sent
+  std::vector<Commands::Died> pending_died_;                       // the dead letters in pending_
+  std::vector<std::pair<const Side*, std::string>> updated_keys_;  // of pending_.updates
+  Unwritten sent_;                                                 // outstanding, or to be repeated unchanged
+  std::deque<Unwritten> parts_;  // of a batch that was refused, or refused before: sent first, one after the other
+  std::vector<Refusal> refusals_;
+  SteadyTime refusals_at_ = kNeverSteady;  // when they are tried again
+  int refusal_tries_ = 0;
   bool sent_failed_ = false;
   int settle_failures_ = 0;
   SteadyTime settle_at_{};  // not before, unless something is parked

@@ -1,5 +1,6 @@
 #include "relay/progress.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/result.h"
@@ -16,6 +17,19 @@ void Progress::restart(const Position& start) {
   window_at_start_ = start.to;
 }
 
+std::size_t Progress::HashOfRow::operator()(const RowRef& row) const {
+  return std::hash<std::uint64_t>()(static_cast<std::uint64_t>(row.seq) * 0x9E3779B97F4A7C15u ^ row.xid);
+}
+
+bool Progress::was_ahead(const Record& record) {
+  if (!broken(Variant::ahead_by_seq)) return ahead_at_start_.erase({record.seq, record.xid}) > 0;
+  const auto same_seq = std::find_if(ahead_at_start_.begin(), ahead_at_start_.end(),
+                                     [&](const RowRef& row) { return row.seq == record.seq; });
+  if (same_seq == ahead_at_start_.end()) return false;
+  ahead_at_start_.erase(same_seq);
+  return true;
+}
+
 Ordinal Progress::add(RecordPtr record, unsigned deliveries, const Window& window) {
   if (stretches_.empty() || stretches_.back().done || stretches_.back().window != window) {
     if (!stretches_.empty()) stretches_.back().done = true;
@@ -24,8 +38,8 @@ Ordinal Progress::add(RecordPtr record, unsigned deliveries, const Window& windo
   ++stretches_.back().records;
   const Ordinal ordinal = base_ + slots_.size();
   bytes_ += record->bytes();
-  Slot slot{std::move(record), 0, deliveries, stretch_base_ + stretches_.size() - 1};
-  slot.seq = slot.record->seq;
+  const RowRef row{record->seq, record->xid};
+  Slot slot{std::move(record), row, deliveries, stretch_base_ + stretches_.size() - 1};
   slots_.push_back(std::move(slot));
   if (deliveries == 0) {
     become_settled(slots_.back());
@@ -76,16 +90,25 @@ void Progress::advance() {
       continue;
     }
     Slot& slot = slots_.front();
-    if (slot.open > 0) return;
+    if (!may_pass(slot)) return;
     prefix_.from = stretch.window.from;
     prefix_.to = stretch.window.to;
-    prefix_.seq = slot.seq;
+    prefix_.seq = slot.row.seq;
     moved_ = true;
     --settled_;
     --stretch.records;
     slots_.pop_front();
     ++base_;
   }
+}
+
+// A position inside a window cannot tell rows of one seq from each other: it passes all of them or none.
+bool Progress::may_pass(const Slot& front) const {
+  for (const Slot& twin : slots_) {
+    if (twin.row.seq != front.row.seq || twin.window != front.window) break;
+    if (twin.open > 0) return false;
+  }
+  return true;
 }
 
 Position Progress::position(std::size_t ahead_max) const {
@@ -95,9 +118,9 @@ Position Progress::position(std::size_t ahead_max) const {
   position.ahead.assign(ahead_at_start_.begin(), ahead_at_start_.end());
   for (const Slot& slot : slots_) {
     if (position.ahead.size() >= ahead_max) break;
-    if (slot.open == 0) position.ahead.push_back(slot.seq);
+    if (slot.open == 0) position.ahead.push_back(slot.row);
   }
-  if (broken(Variant::position_past_unsettled) && !position.ahead.empty()) position.seq = position.ahead.back();
+  if (broken(Variant::position_past_unsettled) && !position.ahead.empty()) position.seq = position.ahead.back().seq;
   return position;
 }
 

@@ -23,8 +23,8 @@ class Progress {
  public:
   void restart(const Position& start);
 
-  // True, once, for a seq that the start position had ahead: the record was settled in an earlier life.
-  bool was_ahead(std::int64_t seq) { return ahead_at_start_.erase(seq) > 0; }
+  // True, once, for a row that the start position had ahead: the record was settled in an earlier life.
+  bool was_ahead(const Record& record);
 
   // Appends a record that `deliveries` sinks have to settle (0: settled at once).
   Ordinal add(RecordPtr record, unsigned deliveries, const Window& window);
@@ -42,9 +42,10 @@ class Progress {
 
   // True if position() has changed since the last call of mark_stored().
   bool moved() const { return moved_; }
-  // The position to store, with at most `ahead_max` seqs ahead.
+  // The position to store, with at most `ahead_max` rows ahead.
   Position position(std::size_t ahead_max) const;
   void mark_stored() { moved_ = false; }
+  void mark_unstored() { moved_ = true; }  // what position() gave was not stored after all
 
   // Records that became settled since the last call, for tables that are marked row by row.
   std::vector<RecordPtr> take_settled();
@@ -54,9 +55,12 @@ class Progress {
  private:
   struct Slot {
     RecordPtr record;  // null once settled
-    std::int64_t seq = 0;
+    RowRef row;
     unsigned open = 0;
     std::uint64_t window = 0;
+  };
+  struct HashOfRow {
+    std::size_t operator()(const RowRef& row) const;
   };
   struct Stretch {
     Window window;
@@ -66,14 +70,15 @@ class Progress {
 
   void advance();
   void become_settled(Slot& slot);
+  bool may_pass(const Slot& front) const;
 
   std::deque<Slot> slots_;
   Ordinal base_ = 0;  // ordinal of slots_.front()
   std::deque<Stretch> stretches_;
   std::uint64_t stretch_base_ = 0;
-  // Of the start position, not read again yet. Where the share was cut meanwhile, seqs of the other part are among
+  // Of the start position, not read again yet. Where the share was cut meanwhile, rows of the other part are among
   // them, which never will be: all go when a window that was opened in this life is behind the prefix.
-  std::unordered_set<std::int64_t> ahead_at_start_;
+  std::unordered_set<RowRef, HashOfRow> ahead_at_start_;
   std::string window_at_start_;  // Position::to then
   std::size_t bytes_ = 0;
   std::size_t settled_ = 0;

@@ -2,15 +2,30 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace outbox {
 namespace {
 
-RecordPtr record(std::int64_t seq) {
+RecordPtr record(std::int64_t seq, std::uint64_t xid = 7) {
   auto record = std::make_shared<Record>();
   record->seq = seq;
+  record->xid = xid;
   record->id = "m-" + std::to_string(seq);
   record->payload = "0123456789";
   return record;
+}
+
+std::vector<RowRef> rows(const std::vector<std::int64_t>& seqs) {
+  std::vector<RowRef> rows;
+  for (const auto seq : seqs) rows.push_back({seq, 7});
+  return rows;
+}
+
+Position sorted(Position position) {
+  std::sort(position.ahead.begin(), position.ahead.end(),
+            [](const RowRef& a, const RowRef& b) { return a.seq < b.seq; });
+  return position;
 }
 
 const Window kFirst{"10:10:", "20:20:"};
@@ -23,7 +38,7 @@ TEST(ProgressTest, PositionCoversTheSettledPrefixOnly) {
   const Ordinal b = progress.add(record(2), 1, kFirst);
   const Ordinal c = progress.add(record(3), 1, kFirst);
   progress.settle(b);
-  EXPECT_EQ(progress.position(10), (Position{"10:10:", "", 0, {2}}));
+  EXPECT_EQ(progress.position(10), (Position{"10:10:", "", 0, rows({2})}));
   progress.settle(a);
   EXPECT_EQ(progress.position(10), (Position{"10:10:", "20:20:", 2, {}}));
   progress.settle(c);
@@ -48,7 +63,7 @@ TEST(ProgressTest, WhatIsAheadMayStandInALaterWindow) {
   progress.window_done(kFirst);
   const Ordinal b = progress.add(record(4), 1, kSecond);
   progress.settle(b);
-  EXPECT_EQ(progress.position(10), (Position{"10:10:", "", 0, {4}}));
+  EXPECT_EQ(progress.position(10), (Position{"10:10:", "", 0, rows({4})}));
   progress.settle(a);
   EXPECT_EQ(progress.position(10), (Position{"20:20:", "30:30:", 4, {}}));
 }
@@ -65,29 +80,26 @@ TEST(ProgressTest, AheadIsBounded) {
 // What an earlier life had settled ahead stays in the position until it is read again and the prefix passes it.
 TEST(ProgressTest, AheadOfAnEarlierLifeIsKept) {
   Progress progress;
-  progress.restart({"10:10:", "20:20:", 3, {5, 9}});
+  progress.restart({"10:10:", "20:20:", 3, rows({5, 9})});
   const Ordinal four = progress.add(record(4), 1, kFirst);
-  ASSERT_TRUE(progress.was_ahead(5));
-  ASSERT_FALSE(progress.was_ahead(5));
+  ASSERT_TRUE(progress.was_ahead(*record(5)));
+  ASSERT_FALSE(progress.was_ahead(*record(5)));
   progress.add(record(5), 0, kFirst);
-  Position position = progress.position(10);
-  std::sort(position.ahead.begin(), position.ahead.end());
-  EXPECT_EQ(position, (Position{"10:10:", "20:20:", 3, {5, 9}}));
+  EXPECT_EQ(sorted(progress.position(10)), (Position{"10:10:", "20:20:", 3, rows({5, 9})}));
   progress.settle(four);
-  EXPECT_EQ(progress.position(10), (Position{"10:10:", "20:20:", 5, {9}}));
+  EXPECT_EQ(progress.position(10), (Position{"10:10:", "20:20:", 5, rows({9})}));
 }
 
 // A share that was cut starts with what the whole one had ahead: 7 and 9 belong to the other part now.
 TEST(ProgressTest, WhatTheOtherPartOfACutShareHasAheadIsLetGo) {
   Progress progress;
-  progress.restart({"10:10:", "20:20:", 3, {5, 7, 9}});
+  progress.restart({"10:10:", "20:20:", 3, rows({5, 7, 9})});
   progress.settle(progress.add(record(4), 1, kFirst));
-  ASSERT_TRUE(progress.was_ahead(5));
+  ASSERT_TRUE(progress.was_ahead(*record(5)));
   progress.add(record(5), 0, kFirst);
   progress.window_done(kFirst);
-  Position position = progress.position(10);
-  std::sort(position.ahead.begin(), position.ahead.end());
-  EXPECT_EQ(position, (Position{"20:20:", "", 5, {7, 9}})) << "they may stand behind this window";
+  EXPECT_EQ(sorted(progress.position(10)), (Position{"20:20:", "", 5, rows({7, 9})}))
+      << "they may stand behind this window";
   progress.settle(progress.add(record(8), 1, kSecond));
   EXPECT_EQ(progress.position(10).ahead.size(), 2u);
   progress.window_done(kSecond);
@@ -97,11 +109,32 @@ TEST(ProgressTest, WhatTheOtherPartOfACutShareHasAheadIsLetGo) {
 // The first window of this life may be a new one: what an earlier one had read of it is read again with it.
 TEST(ProgressTest, AWindowThatIsNewReadsAllThatWasAhead) {
   Progress progress;
-  progress.restart({"10:10:", "", 0, {7}});
+  progress.restart({"10:10:", "", 0, rows({7})});
   progress.settle(progress.add(record(4), 1, kFirst));
-  EXPECT_EQ(progress.position(10).ahead, std::vector<std::int64_t>{7});
+  EXPECT_EQ(progress.position(10).ahead, rows({7}));
   progress.window_done(kFirst);
   EXPECT_EQ(progress.position(10), (Position{"20:20:", "", 4, {}}));
+}
+
+// TRUNCATE … RESTART IDENTITY: a number that was settled is given to another row.
+TEST(ProgressTest, ANewRowWithANumberThatWasAheadIsAnotherOne) {
+  Progress progress;
+  progress.restart({"10:10:", "", 0, {{7, 7}, {8, 7}}});
+  EXPECT_FALSE(progress.was_ahead(*record(7, 9)));
+  EXPECT_TRUE(progress.was_ahead(*record(7, 7)));
+  EXPECT_TRUE(progress.was_ahead(*record(8, 7)));
+}
+
+TEST(ProgressTest, RowsOfOneSeqArePassedTogether) {
+  Progress progress;
+  progress.restart({"10:10:", "", 0, {}});
+  const Ordinal old = progress.add(record(5, 7), 1, kFirst);
+  const Ordinal anew = progress.add(record(5, 9), 1, kFirst);
+  progress.settle(progress.add(record(6), 1, kFirst));
+  progress.settle(old);
+  EXPECT_EQ(progress.position(10), (Position{"10:10:", "", 0, {{5, 7}, {6, 7}}}));
+  progress.settle(anew);
+  EXPECT_EQ(progress.position(10), (Position{"10:10:", "20:20:", 6, {}}));
 }
 
 TEST(ProgressTest, ARecordForTwoSinksSettlesWithTheSecond) {

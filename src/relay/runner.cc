@@ -285,6 +285,15 @@ void Runner::carry_out(Commands commands) {
     observer_.confirmed(options_.sinks[each.sink].name, each.since_created, each.since_published);
   }
   for (const Commands::Died& each : commands.died) report_death(each);
+  for (const Commands::Refused& each : commands.refused) {
+    log::every(
+        std::chrono::minutes(1), "refused:" + options_.feed.name + each.what, log::Level::error,
+        "the database refuses to store what became of a message; it is tried again, and all else goes on",
+        {{"feed", options_.feed.name},
+         {"refused", each.what},
+         {"error", each.error},
+         {"hint", "look for a trigger, a constraint or a value that the relay's tables or the outbox do not take"}});
+  }
   if (commands.fetch) {
     source_worker_->post([this, fetch = *commands.fetch] {
       const auto start = steady_clock::now();
@@ -385,7 +394,9 @@ void Runner::publish_view(bool always) {
   const auto made_at = steady_clock::now();
   if (!always && made_at - view_made_at_ < kViewInterval) return;
   view_made_at_ = made_at;
-  FeedView view{core_->view(), reading_, database_error_, settle_error_, last_poll_, now().database, made_at};
+  const std::string refusal = core_->refusal();
+  FeedView view{core_->view(), reading_,       database_error_, refusal.empty() ? settle_error_ : refusal,
+                last_poll_,    now().database, made_at};
   for (std::size_t i = 0; i < view.sinks.size(); ++i) {
     const SinkView& sink = view.sinks[i];
     report_cap(i, sink);

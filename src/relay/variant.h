@@ -16,6 +16,7 @@ enum class Variant {
   not_due_blocks_key,       // what is not due yet holds the position
   outage_charges,           // a destination's failure uses up the message's attempts
   ahead_forgotten,          // what is settled past the position is not stored
+  ahead_by_seq,             // a row whose number was given out again counts as the settled one
   known_ignored,            // a record read again after a restart is sent although its parked delivery was handled
   client_death_reverses,    // what a dead client had in flight is queued in reverse
   hold_ignored,             // messages pass a dead letter that holds its key
@@ -34,6 +35,9 @@ enum class Variant {
   spill_missing,            // a sink that is down holds the others of its feed
   clock_not_set_back,       // a database's clock that is set back is not followed
   spill_from_behind,        // what is spilled of a key is parked from its end
+  refused_forgotten,        // what the database refuses to store is let go
+  refused_passed,           // the position moves over a message whose parking was refused
+  refused_marked,           // a row is marked although parking its message was refused
 };
 
 #ifdef OUTBOX_VARIANTS

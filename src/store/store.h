@@ -119,8 +119,9 @@ class Store {
   // Writes the batch in one transaction, checked against the epoch: `fenced` if another relay has taken over, and then
   // nothing was written. `unavailable`: the connection was lost, and whether it was written is unknown; in position
   // mode the caller then takes over again and starts from the stored position, otherwise it repeats the batch
-  // unchanged. Any other failure (a trigger that raises, a full disk, a busy SQLite file): nothing was written, the
-  // batch is repeated.
+  // unchanged. `invalid`: the database refuses something in the batch (a value, a trigger that raises):
+  // nothing was written, and the caller finds out what by trying parts of it. Any other failure (a full disk, a busy
+  // SQLite file): nothing was written, the batch is repeated.
   virtual Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) = 0;
 
   // Up to `max_keys` keys of the sink, within the lanes, whose first waiting delivery is due by the database's clock,

@@ -106,10 +106,10 @@ Park StoreConformance::dead(const RecordPtr& record, bool holds_key) const {
 }
 
 TEST_P(StoreConformance, AStoredPositionIsWhereTheNextRelayStarts) {
-  bench_->insert("1");
+  const auto first = bench_->insert("1"), second = bench_->insert("2");
   SettleBatch batch;
   batch.position = bench_->after_all();
-  batch.position->ahead = {7, 9};
+  batch.position->ahead = {{first->seq, first->xid}, {second->seq, second->xid}};
   settle(batch);
   const auto next = take_over(*bench_->make_store(), feed_);
   EXPECT_EQ(next.start, *batch.position);

@@ -85,7 +85,7 @@ class KillRun {
              owned +
              " and not coalesce(pg_visible_in_snapshot(o.xid, p.s1), false)"
              " and not (coalesce(pg_visible_in_snapshot(o.xid, p.s2), false) and o.seq <= p.last)"
-             " and o.seq <> all (p.ahead)")) {
+             " and (o.seq, o.xid) <> all (select * from unnest(p.ahead, p.ahead_xid))")) {
       kill.unsettled.insert(*row[0]);
     }
     const bool taken = eventually(kDeadline, [&] {

@@ -206,7 +206,9 @@ TEST_P(PostgresSource, UnsentAreTheRowsThatNoPositionHasPassed) {
   EXPECT_EQ(unsent(), 0);
   for (int i = 0; i < 2; ++i) send("5");
   EXPECT_EQ(unsent(), 2);
-  database_->execute("update outbox_position set ahead = array(select max(seq) from outbox)");
+  database_->execute(
+      "update outbox_position set (ahead, ahead_xid) = (select array[seq], array[xid] from outbox order by seq desc"
+      " limit 1)");
   EXPECT_EQ(unsent(), 1);
 }
 

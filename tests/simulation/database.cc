@@ -71,6 +71,7 @@ void Database::add_message(Transaction& transaction, const std::string& type, co
   m.seq = next_seq_++;
   m.xid = transaction.xid;
   m.created_at = loop_.now();
+  if (scenario_.refused > 0 && !good) m.refused = dice_.chance(scenario_.refused);
   if (!good) {
     if (dice_.chance(scenario_.poison)) m.kind = MessageKind::rejected;
     if (dice_.chance(scenario_.always_500)) m.kind = MessageKind::always_500;
@@ -113,6 +114,19 @@ void Database::write_trickle() {
   end(name, true);
 }
 
+bool Database::truncate() {
+  for (const auto& [name, transaction] : open_) {
+    if (!transaction.messages.empty()) return false;
+  }
+  for (auto& message : messages_) {
+    if (message.committed && !message.removed) message.removed = message.truncated = true;
+  }
+  // What is settled ahead has numbers near the last ones.
+  next_seq_ = std::max<std::int64_t>(1, next_seq_ - dice_.between(1, 20));
+  trace_("db      truncate, numbers from {}", next_seq_);
+  return true;
+}
+
 std::uint64_t Database::take_xid() {
   running_.insert(next_xid_);
   return next_xid_++;
@@ -152,7 +166,8 @@ const Snapshot& Database::parse(const std::string& text) const {
 }
 
 bool Database::covered(const Message& message, const Position& position) const {
-  const bool in_ahead = std::find(position.ahead.begin(), position.ahead.end(), message.seq) != position.ahead.end();
+  const RowRef row{message.seq, scenario_.mode == Mode::snapshot ? message.xid : 0};
+  const bool in_ahead = std::find(position.ahead.begin(), position.ahead.end(), row) != position.ahead.end();
   if (in_ahead) return true;
   if (scenario_.mode == Mode::cursor) return message.seq <= position.seq;
   if (parse(position.from).sees(message.xid)) return true;

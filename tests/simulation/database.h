@@ -37,7 +37,9 @@ struct Message {
   bool committed = false;
   bool rolled_back = false;
   bool marked = false;   // mark mode
-  bool removed = false;  // by retention
+  bool removed = false;  // by retention, or truncated
+  bool truncated = false;
+  bool refused = false;  // the store takes nothing about it until the world heals
 };
 
 // As PostgreSQL writes it: xmin:xmax:xip,xip. What is below xmax and not in progress is visible.
@@ -60,6 +62,10 @@ class Database {
   void write_trickle();
   // No transaction is open and none is to come.
   bool quiet() const { return open_.empty() && to_come_ == 0; }
+
+  // TRUNCATE … RESTART IDENTITY, but for where the numbering starts again. Waits for nobody: false while a transaction
+  // has rows there.
+  bool truncate();
 
   // Its clock, which may be set.
   Time now() const { return loop_.now() + set_forward_; }

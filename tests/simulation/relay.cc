@@ -27,7 +27,7 @@ std::string describe(const SettleBatch& batch) {
   for (const auto& record : batch.settled) text += " mark " + record->id;
   if (batch.position) {
     text += fmt::format(" position {} → {} seq {}", batch.position->from, batch.position->to, batch.position->seq);
-    for (const auto seq : batch.position->ahead) text += fmt::format(" +{}", seq);
+    for (const RowRef& row : batch.position->ahead) text += fmt::format(" +{}", row.seq);
   }
   return text;
 }

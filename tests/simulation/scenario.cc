@@ -185,6 +185,21 @@ void draw_redrives(Scenario& s, Dice dice) {
   s.poison = 0.3;
 }
 
+// Somebody empties the outbox table and has its numbering begin anew, while something is settled ahead.
+void draw_truncations(Scenario& s, Dice dice) {
+  if (s.mode != Mode::snapshot || s.one_down != Scenario::OneDown::none || !dice.chance(0.15)) return;
+  s.events.truncations = dice.between(1, 4);
+  s.transactions = std::max(s.transactions, 25);
+}
+
+// A value that the database does not take, a trigger of the user's that raises.
+void draw_refusals(Scenario& s, Dice dice) {
+  if (capped(s) || s.one_down != Scenario::OneDown::none || !dice.chance(0.12)) return;
+  s.refused = dice.between(2, 15) / 100.0;
+  s.poison = std::max(s.poison, 0.05);
+  s.faults.message_fails = std::max(s.faults.message_fails, 0.1);
+}
+
 // The database's clock is set, and nothing else goes wrong but messages that fail and are tried again. The marks in
 // time that a run could judge by that clock are left out.
 void draw_clock(Scenario& s, Dice dice) {
@@ -194,7 +209,7 @@ void draw_clock(Scenario& s, Dice dice) {
   s.events = {};
   s.events.clock_steps = dice.between(1, 3);
   s.processes = 1;
-  s.always_500 = s.not_due = 0;
+  s.always_500 = s.not_due = s.refused = 0;
   for (CoreSink& sink : s.options.sinks) sink.retry.age.reset();
   for (Route& route : s.routes) {
     if (route.retry) route.retry->age.reset();
@@ -219,6 +234,8 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_sleepers(s, Dice(seed * 0xA0761D6478BD642Fu + 1));
   draw_retries(s, Dice(seed * 0xD1B54A32D192ED03u + 1));
   draw_redrives(s, Dice(seed * 0x94D049BB133111EBu + 1));
+  draw_truncations(s, Dice(seed * 0xC2B2AE3D27D4EB4Fu + 1));
+  draw_refusals(s, Dice(seed * 0x165667B19E3779F9u + 1));
   draw_clock(s, Dice(seed * 0xBF58476D1CE4E5B9u + 1));
   s.events.retentions = few(dice, 0.5, 4);
   s.ends_with_drain = dice.chance(0.5);
@@ -248,11 +265,11 @@ std::string Scenario::summary() const {
   return text + fmt::format(
                     "\n  {} relays, lease {} ms · {} crashes, {} joins, {} leaves, {} stops, {} pauses of a sink, "
                     "{}+{} outages "
-                    "of sink and destinations, {} of the store, {} operator actions, {} redrives, {} steps of "
-                    "its clock",
+                    "of sink and destinations, {} of the store, {} operator actions, {} redrives, {} truncations, {} "
+                    "steps of its clock",
                     processes, lease.count() / 1000, events.crashes, events.joins, events.leaves, events.stops,
                     events.sink_pauses, events.sink_outages, events.destination_outages, events.store_outages,
-                    events.operator_actions, events.redrives, events.clock_steps);
+                    events.operator_actions, events.redrives, events.truncations, events.clock_steps);
 }
 
 }  // namespace outbox::sim

@@ -57,6 +57,7 @@ struct Events {
   int operator_actions = 0;  // on one parked delivery
   int clock_steps = 0;       // the database's clock is set an hour back or forward
   int redrives = 0;          // all dead letters of a sink at once
+  int truncations = 0;       // of the outbox table, its numbering set back; a crash follows
   int retentions = 0;
 };
 
@@ -79,6 +80,7 @@ struct Scenario {
   double always_500 = 0.01;  // per message
   double not_due = 0.03;     // per message: not_before in the future
   double too_large = 0.01;   // per message
+  double refused = 0;        // per message: the store refuses whatever names it, until the world heals
 
   Duration chaos{10s};
   Duration lease{2s};

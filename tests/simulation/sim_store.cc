@@ -39,6 +39,10 @@ Result<void> SimStore::settle(const Feed& feed, std::uint64_t epoch, const Settl
   if ((row == nullptr || epoch != row->epoch) && !flawed(Flaw::stale_owner_settles)) {
     return Failure{FailureKind::fenced, "another relay has taken over"};
   }
+  if (const Message* message = refused(batch)) {
+    trace_("store   refuses {}", message->id);
+    return Failure{FailureKind::invalid, "it does not take " + message->id};
+  }
   for (const auto& each : batch.parks) park(each, feed.lanes);
   for (const auto& each : batch.updates) update(each);
   if (batch.position && row != nullptr) {
@@ -52,6 +56,27 @@ Result<void> SimStore::settle(const Feed& feed, std::uint64_t epoch, const Settl
   }
   if (flawed(Flaw::no_tombstones)) drop_tombstones();
   return {};
+}
+
+const Message* SimStore::refused(const SettleBatch& batch) const {
+  if (!refuses_) return nullptr;
+  const auto named = [&](const RecordPtr& record) {
+    const Message& message = database_.message(record->id);
+    return message.refused ? &message : nullptr;
+  };
+  for (const auto& park : batch.parks) {
+    if (const auto* found = named(park.record)) return found;
+  }
+  for (const auto& record : batch.settled) {
+    if (const auto* found = named(record)) return found;
+  }
+  for (const auto& update : batch.updates) {
+    const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& each) { return each.row == update.row; });
+    if (row == rows_.end()) continue;
+    const auto& message = database_.messages()[static_cast<std::size_t>(row->message)];
+    if (message.refused) return &message;
+  }
+  return nullptr;
 }
 
 const SimStore::Row* SimStore::find(int message, const std::string& sink) const {

@@ -49,6 +49,9 @@ class SimStore final : public Store {
   Result<std::int64_t> prune(const std::vector<Feed>& feeds, const Retention& retention, std::int64_t max_rows,
                              bool dry_run) override;
 
+  // From now on it takes everything.
+  void heal() { refuses_ = false; }
+
   // The operator's hand.
   void discard(Row& row);
   void requeue(Row& row, bool edited);
@@ -70,6 +73,7 @@ class SimStore final : public Store {
   bool passed(const Message& message) const;
 
  private:
+  const Message* refused(const SettleBatch& batch) const;
   void park(const Park& park, const Lanes& lanes);
   void update(const ParkedUpdate& update);
   const Position& position_of(const Message& message) const { return leases_.of_lane(message.lane).position; }
@@ -87,6 +91,7 @@ class SimStore final : public Store {
   Trace& trace_;
   std::vector<Row> rows_;  // in ord
   std::int64_t next_row_ = 1;
+  bool refuses_ = true;
 };
 
 }  // namespace outbox::sim

@@ -50,6 +50,7 @@ class Simulation {
   void set_clock();
   void redrive();
   void redrive_on(SimStore::Walk walk, std::size_t max_rows);
+  void truncate();
   void prune();
 
   void supervise();

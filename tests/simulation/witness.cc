@@ -232,7 +232,7 @@ void Witness::position_moved(const Lanes& lanes, const Position& before, const P
     if (!holds(lanes, message.lane)) continue;
     const bool covered = message.committed && database_.covered(message, after);
     auto& known = fate(0, message);
-    if (covered && known.covered_step == 0) check_settled(message);
+    if (covered && known.covered_step == 0 && !message.truncated) check_settled(message);
     const bool told = known.confirmed_to == writing_life_ && known.confirmed_step < writing_step_;
     if (told && !covered && known.row_step == 0 && after.ahead.size() < scenario_.options.ahead_max) {
       broken("{} was confirmed and is not in the position stored after it: a restart sends it again", message.id);

@@ -33,7 +33,7 @@ TEST(MemoryOutbox, ReadsBehindTheSettledPosition) {
   auto state = store->take_over(kFeed, "relay");
   ASSERT_TRUE(state);
   SettleBatch batch;
-  batch.position = Position{{}, {}, 1, {3}};
+  batch.position = Position{{}, {}, 1, {{3, 0}}};
   ASSERT_TRUE(store->settle(kFeed, state->epoch, batch));
   EXPECT_EQ(outbox.unsettled("sink"), 1u);
 

@@ -208,7 +208,7 @@ class MemoryStore final : public Store {
     const auto place = state_->places.find(feed.name);
     if (!feed.positions || place == state_->places.end()) return false;
     const auto& ahead = place->second.position.ahead;
-    return std::count(ahead.begin(), ahead.end(), seq) > 0;
+    return std::count(ahead.begin(), ahead.end(), RowRef{seq, 0}) > 0;
   }
 
   void apply(const ParkedUpdate& update) {

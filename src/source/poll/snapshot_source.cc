@@ -59,32 +59,53 @@ Result<bool> SnapshotSource::probe() {
 // Carries out the window's `open` or `page` step. An empty page: nothing was left in the window.
 Result<Page> SnapshotSource::read(std::size_t max_records, std::size_t max_bytes) {
   const bool opening = window_.next() == SnapshotWindow::Step::open;
-  const auto limit = page_size_.limit(max_records);
+  auto limit = page_size_.limit(max_records);
   Page page{{}, window_.window(), false, false, {}};
-  db::PgValues values{page.window.from, page.window.to, std::to_string(limit), std::to_string(window_.last())};
-  if (!opening) {
-    values.push_back(std::to_string(window_.fresh_lo()));
-    values.push_back(std::to_string(window_.hi()));
+  Collected rows;
+  for (;; limit *= 2) {
+    auto whole = collect(limit, max_bytes, rows);
+    if (!whole) return whole.failure();
+    if (*whole) break;
   }
-  std::optional<SnapshotWindow::Bounds> bounds;
-  PageRows rows;
-  auto streamed = session_.stream(opening ? "outbox_open" : "outbox_page", values, [&](const db::PgRows& row) {
-    if (opening && !bounds) bounds = read_bounds(row);
-    return rows.add(read_record(row, opening ? kBoundsColumns : 0, payload_is_json_), max_bytes);
-  });
-  if (!streamed) return streamed.failure();
-  rows.cut ? page_size_.was_cut(rows.records.size()) : page_size_.was_whole();
+  rows.full_of_bytes ? page_size_.was_cut(rows.records.size()) : page_size_.was_whole();
 
   const bool resumed = window_.resumed();
-  const bool rows_left = !opening || window_.opened(bounds);
-  const bool exhausted = !rows.cut && rows.records.size() < limit;
+  const bool rows_left = !opening || window_.opened(rows.bounds);
   const auto last = rows.records.empty() ? window_.last() : rows.records.back()->seq;
-  page.window_done = !rows_left || window_.read(last, exhausted);
+  page.window_done = !rows_left || window_.read(last, !rows.left);
   // Behind a resumed window lies all that was committed since it was cut.
   page.full = !page.window_done || resumed;
   page.records = std::move(rows.records);
   page.database_now = database_now();
   return page;
+}
+
+// Asks for one row more than the page may hold: it tells whether something is left. Rows of one seq stay together,
+// since the next page begins behind a seq.
+Result<bool> SnapshotSource::collect(std::size_t limit, std::size_t max_bytes, Collected& page) {
+  const bool opening = window_.next() == SnapshotWindow::Step::open;
+  db::PgValues values{window_.window().from, window_.window().to, std::to_string(limit + 1),
+                      std::to_string(window_.last())};
+  if (!opening) {
+    values.push_back(std::to_string(window_.fresh_lo()));
+    values.push_back(std::to_string(window_.hi()));
+  }
+  page = {};
+  std::size_t rows = 0;
+  auto streamed = session_.stream(opening ? "outbox_open" : "outbox_page", values, [&](const db::PgRows& row) {
+    if (opening && !page.bounds) page.bounds = read_bounds(row);
+    ++rows;
+    RecordPtr record = read_record(row, opening ? kBoundsColumns : 0, payload_is_json_);
+    const bool twin = !page.records.empty() && page.records.back()->seq == record->seq;
+    page.full_of_bytes = page.bytes >= max_bytes;
+    page.left = !twin && (page.full_of_bytes || page.records.size() == limit);
+    if (page.left) return false;
+    page.bytes += record->bytes();
+    page.records.push_back(std::move(record));
+    return true;
+  });
+  if (!streamed) return streamed.failure();
+  return page.left || rows <= limit;
 }
 
 Time SnapshotSource::database_now() const {

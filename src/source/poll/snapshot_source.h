@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <vector>
 
 #include "model/lanes.h"
 #include "source/poll/poll_session.h"
@@ -21,7 +22,17 @@ class SnapshotSource : public Source {
   bool repeats() const override { return false; }
 
  private:
+  struct Collected {
+    std::vector<RecordPtr> records;
+    std::size_t bytes = 0;
+    bool full_of_bytes = false;
+    bool left = false;  // more of the window is to come
+    std::optional<SnapshotWindow::Bounds> bounds;
+  };
+
   Result<bool> probe();
+  // False: `limit` has cut rows of one seq from each other.
+  Result<bool> collect(std::size_t limit, std::size_t max_bytes, Collected& page);
   Result<Page> read(std::size_t max_records, std::size_t max_bytes);
   Time database_now() const;
 

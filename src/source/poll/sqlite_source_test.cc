@@ -103,7 +103,7 @@ TEST_F(SqliteSource, PagesAreBoundedInRecordsAndBytes) {
 
 TEST_F(SqliteSource, StartsBehindThePosition) {
   for (const char* id : {"a", "b", "c", "d", "e"}) insert(id);
-  start(Position{{}, {}, 1, {4, 3}});
+  start(Position{{}, {}, 1, {{4, 0}, {3, 0}}});
   EXPECT_EQ(ids(2), "bc");  // what was settled ahead comes too: the core knows it
   EXPECT_EQ(ids(), "de");
   start(Position{{}, {}, 3, {}});

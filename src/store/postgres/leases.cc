@@ -94,10 +94,10 @@ Result<void> PostgresLeases::give(const std::string& relay, const Share& share, 
   if (!held) return held.failure();
   if (from > share.lanes.first) {
     auto cut = connection.query("insert into " + position +
-                                    " (sink, lane, lane_to, epoch, owner, s1, s2, last, ahead, high)"
+                                    " (sink, lane, lane_to, epoch, owner, s1, s2, last, ahead, ahead_xid, high)"
                                     " select sink, " +
-                                    std::to_string(from) + ", lane_to, epoch, '', s1, s2, last, ahead, high from " +
-                                    position + own,
+                                    std::to_string(from) +
+                                    ", lane_to, epoch, '', s1, s2, last, ahead, ahead_xid, high from " + position + own,
                                 values);
     if (!cut) return cut.failure();
   }

@@ -43,7 +43,10 @@ MissingGrant missing(const Grant& grant, const std::string& privileges, const st
 }  // namespace
 
 Result<void> check_usable(db::PgConnection& connection, const PgSession& session) {
-  auto rows = connection.query("select pg_is_in_recovery(), to_regclass($1) is null", {session.names().meta});
+  auto rows = connection.query(
+      "select pg_is_in_recovery(), to_regclass($1) is null, not exists (select from pg_attribute where attrelid ="
+      " to_regclass($2) and attname = 'ahead_xid')",
+      {session.names().meta, session.names().position});
   if (!rows) return rows.failure();
   if (rows->flag(0, 0)) {
     return Failure{FailureKind::refused,
@@ -52,6 +55,11 @@ Result<void> check_usable(db::PgConnection& connection, const PgSession& session
   if (rows->flag(0, 1)) {
     return Failure{FailureKind::invalid,
                    "there is no table " + session.names().meta + ": run `outboxd init` for this database"};
+  }
+  if (rows->flag(0, 2)) {
+    return Failure{FailureKind::invalid, "the relay's tables are those of an older version (" +
+                                             session.names().position +
+                                             " has no column ahead_xid): run `outboxd init` for this database"};
   }
   return {};
 }

@@ -45,8 +45,8 @@ Result<void> rebase_on_this_cluster(db::PgConnection& connection, const PgSessio
   // Positions first: they are judged by the ids that the rows still have.
   const std::vector<std::pair<std::string, db::PgValues>> steps{
       {"update " + names.position + " t set s1 = $1::pg_snapshot, s2 = case when b.below > $3::bigint then " +
-           std::string(kWithThis) + " end, last = b.below, ahead = '{}' from (" + settled_below_sql(session) +
-           ") b where t.sink = b.sink and t.lane = b.lane",
+           std::string(kWithThis) + " end, last = b.below, ahead = '{}', ahead_xid = '{}' from (" +
+           settled_below_sql(session) + ") b where t.sink = b.sink and t.lane = b.lane",
        {snapshot, transaction, floor}},
       {"update " + names.outbox + " set " + xid + " = case when " + seq + " > $2::bigint then $1::xid8 else '3' end",
        {transaction, floor}},

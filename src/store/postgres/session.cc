@@ -29,6 +29,16 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
+template <class T>
+std::string array_of_numbers(const std::vector<T>& values) {
+  std::string literal = "{";
+  for (const auto value : values) {
+    if (literal.size() > 1) literal += ',';
+    literal += std::to_string(value);
+  }
+  return literal + '}';
+}
+
 }  // namespace
 
 PgSession::PgSession(std::string url, TableMapping table)
@@ -70,8 +80,14 @@ Time pg_micros(const db::PgRows& rows, int row, int column) {
   return rows.null(row, column) ? kNever : Time(Duration(rows.integer(row, column)));
 }
 
+std::string sql_ahead(const std::string& xid, const std::string& seq, const std::string& p) {
+  // Each seq may stand there more than once: the first condition spares most rows the second.
+  return "(" + seq + " = any(" + p + ".ahead) and exists (select from unnest(array_positions(" + p + ".ahead, " + seq +
+         "::bigint)) i where " + p + ".ahead_xid[i] = " + xid + "))";
+}
+
 std::string sql_passed(const std::string& xid, const std::string& seq, const std::string& p) {
-  return "(pg_visible_in_snapshot(" + xid + ", " + p + ".s1) or " + seq + " = any(" + p + ".ahead) or (" + p +
+  return "(pg_visible_in_snapshot(" + xid + ", " + p + ".s1) or " + sql_ahead(xid, seq, p) + " or (" + p +
          ".s2 is not null and " + seq + " <= " + p + ".last and pg_visible_in_snapshot(" + xid + ", " + p + ".s2)))";
 }
 
@@ -82,14 +98,8 @@ std::string sql_in_the_way(const std::string& d) {
 
 std::string sql_array(const std::vector<std::string>& values) { return db::pg_array({values.begin(), values.end()}); }
 
-std::string sql_array(const std::vector<std::int64_t>& values) {
-  std::string literal = "{";
-  for (const auto value : values) {
-    if (literal.size() > 1) literal += ',';
-    literal += std::to_string(value);
-  }
-  return literal + '}';
-}
+std::string sql_array(const std::vector<std::int64_t>& values) { return array_of_numbers(values); }
+std::string sql_array(const std::vector<std::uint64_t>& values) { return array_of_numbers(values); }
 
 std::string storable(std::string_view text) {
   std::string result;

@@ -38,6 +38,9 @@ class PgSession {
 std::string sql_micros(const std::string& expression);
 Time pg_micros(const db::PgRows& rows, int row, int column);  // NULL: kNever
 
+// True where a row stands in `ahead` of position `p`.
+std::string sql_ahead(const std::string& xid, const std::string& seq, const std::string& p);
+
 // True where position `p` has passed a message by its xid and seq.
 std::string sql_passed(const std::string& xid, const std::string& seq, const std::string& p);
 
@@ -47,6 +50,7 @@ std::string sql_in_the_way(const std::string& d);
 
 std::string sql_array(const std::vector<std::string>& values);
 std::string sql_array(const std::vector<std::int64_t>& values);
+std::string sql_array(const std::vector<std::uint64_t>& values);
 
 // What any text from outside has to be before it is stored: valid UTF-8 without NUL, at most 4 KiB.
 std::string storable(std::string_view text);

@@ -19,7 +19,7 @@ std::string fence_sql(const PgSession& session, const Feed& feed, const SettleBa
   if (batch.position) {
     set +=
         ", s1 = $3::pg_snapshot, s2 = $4::pg_snapshot, last = $5::bigint, high = greatest(high, $5::bigint)"
-        ", ahead = $6::bigint[]";
+        ", ahead = $6::bigint[], ahead_xid = $7::xid8[]";
   }
   return "update " + session.names().position + " set " + set +
          " where sink = $1 and epoch = $2::bigint and lane = " + std::to_string(feed.lanes.first);
@@ -32,7 +32,14 @@ PgValues fence_values(const Feed& feed, std::uint64_t epoch, const SettleBatch& 
     values.push_back(position.from);
     values.push_back(position.to.empty() ? db::PgValue() : position.to);
     values.push_back(std::to_string(position.seq));
-    values.push_back(sql_array(position.ahead));
+    std::vector<std::int64_t> seqs;
+    std::vector<std::uint64_t> xids;
+    for (const RowRef& row : position.ahead) {
+      seqs.push_back(row.seq);
+      xids.push_back(row.xid);
+    }
+    values.push_back(sql_array(seqs));
+    values.push_back(sql_array(xids));
   }
   return values;
 }

@@ -1,6 +1,9 @@
 #include "store/postgres/take_over.h"
 
+#include <algorithm>
+
 #include "base/log.h"
+#include "store/postgres/readiness.h"
 #include "store/postgres/sink_start.h"
 
 namespace outbox {
@@ -9,21 +12,6 @@ namespace {
 
 constexpr const char* kLock = "select pg_advisory_xact_lock(7310869743457329017)";
 constexpr const char* kSeesNothing = "3:3:";  // no transaction has an id below 3
-
-Failure not_initialized(const PgSession& session) {
-  return {FailureKind::invalid, "there is no table " + session.names().meta + ": run `outboxd init` for this database"};
-}
-
-Result<void> refuse_standby(db::PgConnection& connection, const PgSession& session) {
-  auto rows = connection.query("select pg_is_in_recovery(), to_regclass($1) is null", {session.names().meta});
-  if (!rows) return rows.failure();
-  if (rows->flag(0, 0)) {
-    return Failure{FailureKind::refused,
-                   "the database server is a standby: it shows the past and takes no writes; name the primary"};
-  }
-  if (rows->flag(0, 1)) return not_initialized(session);
-  return {};
-}
 
 // Transaction ids mean something in the cluster only that gave them out.
 Result<void> check_cluster(db::PgConnection& connection, const PgSession& session) {
@@ -44,6 +32,23 @@ Result<void> check_cluster(db::PgConnection& connection, const PgSession& sessio
               {{"table", session.table().table}});
     return restamp_future_rows(connection, session);
   }
+  return {};
+}
+
+// What a relay of before migration 0006 wrote says only the seq of what is ahead. The rows say the rest; where one is
+// gone, or two have that number, it is let go, and the message comes once more at worst.
+Result<void> complete_ahead(db::PgConnection& connection, const PgSession& session) {
+  const auto xid = "o." + session.column("xid");
+  const auto seq = "o." + session.column("seq");
+  auto completed = connection.run("update " + session.names().position +
+                                  " p set (ahead, ahead_xid) = (select coalesce(array_agg(r.seq order by r.seq), '{}'),"
+                                  " coalesce(array_agg(r.xids[1] order by r.seq), '{}') from"
+                                  " (select " +
+                                  seq + "::bigint as seq, array_agg(" + xid + ") as xids from " +
+                                  session.names().outbox + " o where " + seq +
+                                  " = any(p.ahead) group by 1) r where cardinality(r.xids) = 1)"
+                                  " where cardinality(p.ahead) <> cardinality(p.ahead_xid)");
+  if (!completed) return completed.failure();
   return {};
 }
 
@@ -101,7 +106,8 @@ Result<FeedState> raise_epoch(db::PgConnection& connection, const PgSession& ses
           " epoch = p.epoch + 1, owner = excluded.owner, updated_at = now(), s1 = coalesce(p.s1, excluded.s1)"
           " where p.lane_to = excluded.lane_to and (p.owner = excluded.owner or not " +
           holds_lease(session, "p.owner", "p.sink") +
-          ") returning coalesce(s1::text, ''), coalesce(s2::text, ''), last, array_to_string(ahead, ' '), epoch, " +
+          ") returning coalesce(s1::text, ''), coalesce(s2::text, ''), last, array_to_string(ahead, ' '), "
+          "array_to_string(ahead_xid, ' '), epoch, " +
           sql_micros("clock_timestamp()"),
       {feed.name, relay, start, std::to_string(feed.lanes.first), std::to_string(feed.lanes.last)});
   if (!rows) return rows.failure();
@@ -110,9 +116,12 @@ Result<FeedState> raise_epoch(db::PgConnection& connection, const PgSession& ses
   state.start.from = rows->text(0, 0);
   state.start.to = rows->text(0, 1);
   state.start.seq = rows->integer(0, 2);
-  state.start.ahead = db::pg_integers(rows->bytes(0, 3));
-  state.epoch = static_cast<std::uint64_t>(rows->integer(0, 4));
-  state.database_now = pg_micros(*rows, 0, 5);
+  const auto seqs = db::pg_integers(rows->bytes(0, 3)), xids = db::pg_integers(rows->bytes(0, 4));
+  for (std::size_t i = 0; i < std::min(seqs.size(), xids.size()); ++i) {
+    state.start.ahead.push_back({seqs[i], static_cast<std::uint64_t>(xids[i])});
+  }
+  state.epoch = static_cast<std::uint64_t>(rows->integer(0, 5));
+  state.database_now = pg_micros(*rows, 0, 6);
   return state;
 }
 
@@ -122,11 +131,12 @@ Result<FeedState> take_feed_over(PgSession& session, const Feed& feed, const std
   auto opened = session.connection();
   if (!opened) return opened.failure();
   auto& connection = **opened;
-  if (auto usable = refuse_standby(connection, session); !usable) return usable.failure();
+  if (auto usable = check_usable(connection, session); !usable) return usable.failure();
   auto transaction = db::PgTransaction::begin(connection);
   if (!transaction) return transaction.failure();
   if (auto locked = connection.run(kLock); !locked) return locked.failure();
   if (feed.positions) {
+    if (auto completed = complete_ahead(connection, session); !completed) return completed.failure();
     auto checked = check_cluster(connection, session);
     connection.set_answer_timeout(db::PgConnectOptions().answer_timeout);
     if (!checked) return checked.failure();

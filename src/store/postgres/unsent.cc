@@ -17,7 +17,7 @@ std::string behind_position(const PgSession& session, const std::string& column,
   const auto xid = "o." + session.column("xid");
   const auto seq = "o." + session.column("seq");
   const auto of_feed = " and " + session.lane_expression("o") + " between p.lane and p.lane_to";
-  const auto not_ahead = "not " + seq + " = any(p.ahead)" + of_feed;
+  const auto not_ahead = "not " + sql_ahead(xid, seq, "p") + of_feed;
   const auto behind_last = seq + " > p.last and " + not_ahead;
   const auto kind = [&](const std::string& from, const std::string& where, const std::string& order) {
     return "(select " + column + " as created from " + from + " where " + where +
@@ -43,6 +43,7 @@ std::string behind_position(const PgSession& session, const std::string& column,
 std::string positions_sql(const PgSession& session) {
   return "with p as materialized (select coalesce(p.s1, '3:3:') as s1, coalesce(p.s2, p.s1, '3:3:') as upto,"
          " p.s2 is not null as in_window, coalesce(p.last, 0) as last, coalesce(p.ahead, '{}') as ahead,"
+         " coalesce(p.ahead_xid, '{}') as ahead_xid,"
          " coalesce(p.lane, 0) as lane, coalesce(p.lane_to, " +
          std::to_string(kLanes - 1) +
          ") as lane_to from (select $1::text as sink, $2::bool as from_beginning) f left join " +

@@ -7,21 +7,22 @@
 namespace outbox {
 namespace {
 
-// A JSON array of integers, so that SQLite's json_each reads it, too.
-std::string write_ahead_set(const std::vector<std::int64_t>& ahead) {
+// Seqs alone say which rows: no number is given out twice (AUTOINCREMENT). A JSON array, so that SQLite's json_each
+// reads it, too.
+std::string write_ahead_set(const std::vector<RowRef>& ahead) {
   std::string text = "[";
-  for (const auto seq : ahead) text.append(text.size() > 1 ? "," : "").append(std::to_string(seq));
+  for (const RowRef& row : ahead) text.append(text.size() > 1 ? "," : "").append(std::to_string(row.seq));
   return text + "]";
 }
 
-std::vector<std::int64_t> read_ahead_set(std::string_view text) {
-  std::vector<std::int64_t> ahead;
+std::vector<RowRef> read_ahead_set(std::string_view text) {
+  std::vector<RowRef> ahead;
   const char* at = text.data();
   const char* const end = at + text.size();
   while (at < end) {
     std::int64_t seq = 0;
     const auto [next, error] = std::from_chars(at, end, seq);
-    if (error == std::errc{}) ahead.push_back(seq);
+    if (error == std::errc{}) ahead.push_back({seq, 0});
     at = error == std::errc{} ? next : at + 1;
   }
   return ahead;

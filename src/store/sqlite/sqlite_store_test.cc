@@ -93,7 +93,7 @@ class SqliteStore : public testing::Test {
 TEST_F(SqliteStore, KeepsThePositionOverARestart) {
   for (const char* id : {"a", "b", "c", "d"}) insert(id);
   SettleBatch batch;
-  batch.position = Position{{}, {}, 2, {4}};
+  batch.position = Position{{}, {}, 2, {{4, 0}}};
   settle(take_over(), batch);
   store_ = make_sqlite_store("sqlite:" + file_, {});
   const auto state = take_over();
@@ -288,7 +288,7 @@ TEST_F(SqliteStore, RetentionDeletesOldRowsBehindEveryPosition) {
 TEST_F(SqliteStore, StatusCountsWhatIsUnsent) {
   for (const char* id : {"a", "b", "c"}) insert(id);
   SettleBatch batch;
-  batch.position = Position{{}, {}, 1, {3}};
+  batch.position = Position{{}, {}, 1, {{3, 0}}};
   batch.parks.push_back(park("p", "1", 1));
   settle(take_over(), batch);
   ASSERT_TRUE(store_->heartbeat({"relay", "{}", false}));

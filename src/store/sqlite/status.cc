@@ -115,7 +115,7 @@ Result<Behind> count_behind(const SqliteFiles& files, const Position& position) 
     auto row = rows->next();
     if (!row) return row.failure();
     if (!*row) return behind;
-    if (std::find(ahead.begin(), ahead.end(), rows->integer(0)) != ahead.end()) continue;
+    if (std::find(ahead.begin(), ahead.end(), RowRef{rows->integer(0), 0}) != ahead.end()) continue;
     if (behind.rows == kCountedRows) {
       behind.capped = true;
       return behind;

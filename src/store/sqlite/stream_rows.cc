@@ -42,7 +42,8 @@ bool goes_to(const std::string& sink, const DeliveryInfo& message, const std::ve
 }
 
 bool has_passed(const Position& position, std::int64_t seq) {
-  return seq <= position.seq || std::find(position.ahead.begin(), position.ahead.end(), seq) != position.ahead.end();
+  return seq <= position.seq ||
+         std::find(position.ahead.begin(), position.ahead.end(), RowRef{seq, 0}) != position.ahead.end();
 }
 
 // Parked: what the side table says counts. What is done there was sent.

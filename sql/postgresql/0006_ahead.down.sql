@@ -1,0 +1,1 @@
+alter table outbox_position drop column ahead_xid;
