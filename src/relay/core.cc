@@ -313,6 +313,9 @@ std::vector<SinkView> Core::State::view() const {
     }
     views.push_back(std::move(view));
   }
+  for (SinkView& view : views) {
+    if (view.held_because.empty()) view.held_because = refusal();
+  }
   // They are read together.
   const auto capped = std::find_if(views.begin(), views.end(), [](const SinkView& view) { return view.at_cap; });
   for (SinkView& view : views) {

@@ -122,7 +122,7 @@ struct SinkView {
   std::string last_error;
   Time last_delivery{};
   bool at_cap = false;       // parked_max is reached: nothing is read
-  std::string held_because;  // "" or why nothing is read: "parked deliveries are at their cap", "breaker open"
+  std::string held_because;  // "" or why nothing is read, or why the position stands (refusal())
 };
 
 class Core {

@@ -9,10 +9,10 @@ namespace {
 class PostgresSchema : public PostgresTest {};
 
 TEST_P(PostgresSchema, InitTwiceIsInitOnce) {
-  EXPECT_EQ(must(init_postgres(url(), {})).applied.size(), 6u);
+  EXPECT_EQ(must(init_postgres(url(), {})).applied.size(), 7u);
   const auto again = must(init_postgres(url(), {}));
   EXPECT_TRUE(again.applied.empty());
-  EXPECT_EQ(again.version, 6);
+  EXPECT_EQ(again.version, 7);
 }
 
 TEST_P(PostgresSchema, TwoInitsAtOnceTakeTurns) {
@@ -24,7 +24,7 @@ TEST_P(PostgresSchema, TwoInitsAtOnceTakeTurns) {
     }
   }
   std::sort(applied.begin(), applied.end());
-  EXPECT_EQ(applied, (std::vector<std::size_t>{0, 0, 0, 6}));
+  EXPECT_EQ(applied, (std::vector<std::size_t>{0, 0, 0, 7}));
 }
 
 TEST_P(PostgresSchema, DownLeavesNothing) {
@@ -32,8 +32,8 @@ TEST_P(PostgresSchema, DownLeavesNothing) {
   options.table = "shop.billing_outbox";
   must(init_postgres(url(), options));
   EXPECT_EQ(must(drop_postgres(url(), options)).applied,
-            (std::vector<std::string>{"0006_ahead", "0005_forwarding", "0004_leases", "0003_operations", "0002_state",
-                                      "0001_outbox"}));
+            (std::vector<std::string>{"0007_long_ids", "0006_ahead", "0005_forwarding", "0004_leases",
+                                      "0003_operations", "0002_state", "0001_outbox"}));
   EXPECT_EQ(database_->value("select count(*) from pg_class where relname like '%outbox%'"), "0");
   EXPECT_EQ(database_->value("select count(*) from pg_proc where proname like '%outbox%'"), "0");
 }
@@ -75,13 +75,13 @@ TEST_P(PostgresSchema, AForeignTableIsLeftAlone) {
   database_->execute("create table outbox (id uuid primary key, kind text, published_at timestamptz)");
   const auto report = must(init_postgres(url(), {}));
   EXPECT_EQ(report.applied, (std::vector<std::string>{"0002_state", "0003_operations", "0004_leases", "0005_forwarding",
-                                                      "0006_ahead"}));
+                                                      "0006_ahead", "0007_long_ids"}));
   EXPECT_TRUE(must(init_postgres(url(), {})).applied.empty());
   EXPECT_EQ(database_->value("select count(*) from pg_attribute where attrelid = 'outbox'::regclass and attnum > 0"),
             "3");
-  EXPECT_EQ(
-      must(drop_postgres(url(), {})).applied,
-      (std::vector<std::string>{"0006_ahead", "0005_forwarding", "0004_leases", "0003_operations", "0002_state"}));
+  EXPECT_EQ(must(drop_postgres(url(), {})).applied,
+            (std::vector<std::string>{"0007_long_ids", "0006_ahead", "0005_forwarding", "0004_leases",
+                                      "0003_operations", "0002_state"}));
   EXPECT_EQ(database_->value("select count(*) from outbox"), "0");
 }
 

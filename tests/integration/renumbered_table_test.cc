@@ -87,7 +87,7 @@ TEST_P(RenumberedTable, AnEntryOfBeforeThatMayMeanTwoRowsIsLetGo) {
 
 TEST_P(RenumberedTable, TablesOfAnOlderVersionAreRefused) {
   PostgresRelay relay(url(), {});
-  database_->execute("alter table outbox_position drop column ahead_xid");
+  database_->execute("alter table outbox_delivery drop column long_id");
   const auto taken = relay.store().take_over(relay.feed(), "relay");
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.failure().kind, FailureKind::invalid);

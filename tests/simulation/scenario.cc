@@ -187,7 +187,7 @@ void draw_redrives(Scenario& s, Dice dice) {
 
 // Somebody empties the outbox table and has its numbering begin anew, while something is settled ahead.
 void draw_truncations(Scenario& s, Dice dice) {
-  if (s.mode != Mode::snapshot || s.one_down != Scenario::OneDown::none || !dice.chance(0.15)) return;
+  if (s.mode != Mode::snapshot || s.one_down != Scenario::OneDown::none || !dice.chance(0.3)) return;
   s.events.truncations = dice.between(1, 4);
   s.transactions = std::max(s.transactions, 25);
 }

@@ -30,10 +30,10 @@ Result<std::vector<DeliveryInfo>> parked_deliveries(PgSession& session, PgCondit
 
 Result<std::vector<AuditEntry>> audit_of(db::PgConnection& connection, const PgNames& names,
                                          const std::string& message_id) {
-  auto rows =
-      connection.query("select " + sql_micros("at") + ", actor, action, sink, message_id, reason, detail from " +
-                           names.audit + " where message_id = $1 and message_id <> '' order by audit_id",
-                       {message_id});
+  auto rows = connection.query(
+      "select " + sql_micros("at") + ", actor, action, sink, message_id, reason, detail from " + names.audit +
+          " where message_id = " + sql_short_id("$1::text") + " and message_id <> '' order by audit_id",
+      {message_id});
   if (!rows) return rows.failure();
   std::vector<AuditEntry> entries;
   entries.reserve(static_cast<std::size_t>(rows->size()));

@@ -14,7 +14,8 @@ void add_filter(PgConditions& conditions, const DeliveryFilter& filter) {
     if (!value.empty()) conditions.add(std::string("d.") + column + " = " + conditions.parameter(value));
   };
   if (!filter.message_ids.empty()) {
-    conditions.add("d.message_id = any(" + conditions.parameter(sql_array(filter.message_ids)) + "::text[])");
+    conditions.add("d.message_id = any(" +
+                   sql_short_ids(conditions.parameter(sql_array(filter.message_ids)) + "::text[]") + ")");
   }
   equal("sink", filter.sink);
   equal("key", filter.key);

@@ -116,12 +116,13 @@ Result<std::vector<DeliveryInfo>> stream_deliveries(PgSession& session, bool pas
   add_stream_filter(conditions, filter, aggregate_type, aggregate_id, type, created);
   if (!message_id.empty()) conditions.add(id + " = " + conditions.parameter(message_id));
   const auto parked = "exists (select from " + session.names().delivery +
-                      " d where d.sink = p.sink and d.message_id = " + id + "::text" +
+                      " d where d.sink = p.sink and d.message_id = " + sql_short_id(id + "::text") +
                       (passed ? " and d.state <> 'done')" : ")");
   conditions.add("not " + parked);
   if (passed) {
-    conditions.add("not exists (select from " + session.names().audit + " a where a.message_id = " + id +
-                   "::text and a.message_id <> '' and a.sink = p.sink and a.action in ('discarded', 'replaced'))");
+    conditions.add("not exists (select from " + session.names().audit +
+                   " a where a.message_id = " + sql_short_id(id + "::text") +
+                   " and a.message_id <> '' and a.sink = p.sink and a.action in ('discarded', 'replaced'))");
   }
 
   std::string sinks, order, skipped = "false";

@@ -87,8 +87,9 @@ Result<void> insert_parked(db::PgConnection& connection, const PgNames& names, c
       "   or exists (select from " +
       names.delivery + " d where d.sink = u.sink and d.key = u.key and " + sql_in_the_way("d") +
       ") as behind from unnest(" + array_parameters() + ") with ordinality as u (" + columns + ", n)) insert into " +
-      names.delivery + " (lane, " + columns + ") select " + db::pg_lane("key", kLanes) +
-      ", message_id, sink, key, state, attempts, charged, not_due, holds_key, case when state = 'waiting' and (not_due "
+      names.delivery + " (lane, long_id, " + columns + ") select " + db::pg_lane("key", kLanes) +
+      ", nullif(message_id, " + sql_short_id("message_id") + "), " + sql_short_id("message_id") +
+      ", sink, key, state, attempts, charged, not_due, holds_key, case when state = 'waiting' and (not_due "
       "or not behind) then next_attempt_at end, reason,"
       " last_error, owner, seq, xid, aggregate_type, aggregate_id, type, body, body_is_json, headers, traceparent,"
       " aggregate_version, schema_version, created_at, not_before from p order by n"
@@ -177,7 +178,8 @@ Result<void> promote_heads(db::PgConnection& connection, const PgNames& names, c
 }
 
 std::string parked_columns() {
-  return "d.delivery_id, d.attempts, d.replays, d.seq, d.xid, d.message_id, d.aggregate_type, d.aggregate_id, d.type,"
+  return "d.delivery_id, d.attempts, d.replays, d.seq, d.xid, coalesce(d.long_id, d.message_id), d.aggregate_type, "
+         "d.aggregate_id, d.type,"
          " d.key, encode(d.body, 'hex'), d.body_is_json, d.headers, d.traceparent, d.aggregate_version,"
          " d.schema_version, " +
          sql_micros("d.created_at") + ", d.not_before is null, " + sql_micros("d.not_before");

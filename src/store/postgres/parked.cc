@@ -138,8 +138,8 @@ Result<PageFacts> parked_facts(PgSession& session, const std::string& sink, cons
   const auto& delivery = session.names().delivery;
   auto rows = (*opened)->query("select true, k.key from unnest($2::text[]) as k (key) where exists (select from " +
                                    delivery + " d where d.sink = $1 and d.key = k.key and " + sql_in_the_way("d") +
-                                   ") union all select false, d.message_id from " + delivery +
-                                   " d where d.sink = $1 and d.message_id = any($3::text[])",
+                                   ") union all select false, coalesce(d.long_id, d.message_id) from " + delivery +
+                                   " d where d.sink = $1 and d.message_id = any(" + sql_short_ids("$3::text[]") + ")",
                                {sink, sql_array(keys), sql_array(message_ids)});
   if (!rows) return rows.failure();
   PageFacts facts;

@@ -45,8 +45,8 @@ MissingGrant missing(const Grant& grant, const std::string& privileges, const st
 Result<void> check_usable(db::PgConnection& connection, const PgSession& session) {
   auto rows = connection.query(
       "select pg_is_in_recovery(), to_regclass($1) is null, not exists (select from pg_attribute where attrelid ="
-      " to_regclass($2) and attname = 'ahead_xid')",
-      {session.names().meta, session.names().position});
+      " to_regclass($2) and attname = 'long_id')",
+      {session.names().meta, session.names().delivery});
   if (!rows) return rows.failure();
   if (rows->flag(0, 0)) {
     return Failure{FailureKind::refused,
@@ -58,8 +58,8 @@ Result<void> check_usable(db::PgConnection& connection, const PgSession& session
   }
   if (rows->flag(0, 2)) {
     return Failure{FailureKind::invalid, "the relay's tables are those of an older version (" +
-                                             session.names().position +
-                                             " has no column ahead_xid): run `outboxd init` for this database"};
+                                             session.names().delivery +
+                                             " has no column long_id): run `outboxd init` for this database"};
   }
   return {};
 }

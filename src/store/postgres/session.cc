@@ -10,6 +10,7 @@ namespace outbox {
 namespace {
 
 constexpr std::size_t kTextMax = 4096;
+constexpr const char* kIdMax = "2000";  // bytes, as SQL
 
 // Length of the valid UTF-8 sequence at the front; 0 if there is none. Surrogates and overlong forms are refused.
 std::size_t sequence_length(std::string_view text) {
@@ -89,6 +90,15 @@ std::string sql_ahead(const std::string& xid, const std::string& seq, const std:
 std::string sql_passed(const std::string& xid, const std::string& seq, const std::string& p) {
   return "(pg_visible_in_snapshot(" + xid + ", " + p + ".s1) or " + sql_ahead(xid, seq, p) + " or (" + p +
          ".s2 is not null and " + seq + " <= " + p + ".last and pg_visible_in_snapshot(" + xid + ", " + p + ".s2)))";
+}
+
+std::string sql_short_id(const std::string& id) {
+  return "case when octet_length(" + id + ") <= " + kIdMax + " then " + id + " else left(" + id +
+         ", 100) || '...' || md5(" + id + ") end";
+}
+
+std::string sql_short_ids(const std::string& ids) {
+  return "array(select " + sql_short_id("u.id") + " from unnest(" + ids + ") as u (id))";
 }
 
 std::string sql_in_the_way(const std::string& d) {

@@ -44,6 +44,12 @@ std::string sql_ahead(const std::string& xid, const std::string& seq, const std:
 // True where position `p` has passed a message by its xid and seq.
 std::string sql_passed(const std::string& xid, const std::string& seq, const std::string& p);
 
+// What stands for a message id in outbox_delivery and outbox_audit, whose indexes take some 2,700 bytes: itself, or its
+// beginning and its MD5.
+std::string sql_short_id(const std::string& id);
+// The short forms of an array of ids, as an array.
+std::string sql_short_ids(const std::string& ids);
+
 // True for a row `d` of outbox_delivery that stands in its key's way: waiting (and due, if it only waits for its
 // not_before), or dead and holding its key. Matches the index outbox_delivery_key.
 std::string sql_in_the_way(const std::string& d);
