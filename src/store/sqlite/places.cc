@@ -7,7 +7,8 @@
 namespace outbox {
 namespace {
 
-// Seqs alone say which rows: no number is given out twice (AUTOINCREMENT). A JSON array, so that SQLite's json_each
+// Seqs alone say which rows: with AUTOINCREMENT no number is given out twice. Where a table has not that, the position
+// itself would pass over such a row; it is warned of when the table is opened. A JSON array, so that SQLite's json_each
 // reads it, too.
 std::string write_ahead_set(const std::vector<RowRef>& ahead) {
   std::string text = "[";
