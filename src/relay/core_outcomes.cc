@@ -148,8 +148,10 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
   side.breaker_reason = outcome.reason + ": " + outcome.detail;
   const RetryPolicy& retry = retry_of(side, delivery);
   ++delivery.uncharged;
-  delivery.retry_at = std::max(now_ + full_jitter(retry.base, retry.cap, delivery.uncharged, random_),
-                               outcome.after > Duration(0) ? now_ + outcome.after : now_);
+  Duration pause = full_jitter(retry.base, retry.cap, delivery.uncharged, random_);
+  // A probe does not wait for its message's own pause beyond the breaker's.
+  if (breaker.state_at(now_) != BreakerState::closed) pause = std::min(pause, breaker.closed_until() - now_);
+  delivery.retry_at = now_ + std::max(pause, outcome.after);
   if (broken(Variant::retry_without_backoff)) delivery.retry_at = now_;
   side.out.reclaim(delivery);
 }

@@ -121,6 +121,7 @@ TEST_F(CoreTest, AnOutageMakesNobodyTooOld) {
     if (!in_flight.empty()) answer(busy(Scope::sink, "brokers_down", ""));
     pass(10s);
   }
+  if (in_flight.empty()) pass(options.sinks[0].breaker.cap);
   EXPECT_TRUE(parks().empty());
   ASSERT_FALSE(in_flight.empty());
   answer(busy(Scope::message, "conflict", ""));
@@ -180,6 +181,47 @@ TEST_F(CoreTest, AProbeTakesAnotherKeyThanTheLastFailedProbe) {
   pass(11s);
   ASSERT_EQ(in_flight.size(), 1u);
   EXPECT_NE(take_first(), first);
+}
+
+// Case B037: those that are at their last attempt, and the oldest, come first after a restart.
+TEST_F(CoreTest, AProbeTakesAMessageThatHasNotFailed) {
+  for (int i = 0; i < 10; ++i) {
+    const std::string key = "poison" + std::to_string(i);
+    runs.push_back({"order:" + key, {{100 + i, row(key), 2, 0}}, false});
+  }
+  rows.clear();
+  start();
+  while (!in_flight.empty()) answer(unknown("http_500", ""));
+  ASSERT_NE(core->view()[0].breaker, BreakerState::closed);
+  const auto fresh = row("well")->id;
+  pass(options.sinks[0].breaker.open + 1s);
+  ASSERT_EQ(in_flight.size(), 1u) << "a probe goes alone";
+  EXPECT_EQ(take_first(), fresh);
+  answer(delivered(""));
+  EXPECT_EQ(core->view()[0].breaker, BreakerState::closed);
+  while (!in_flight.empty()) answer(unknown("http_500", ""));
+  EXPECT_FALSE(died.empty()) << "their own fault now";
+}
+
+// Case B103: while the breaker is open its message has no pause of its own beside.
+TEST_F(CoreTest, AProbeWaitsForTheBreakerAlone) {
+  options.sinks[0].breaker = {5, 10s, 10s};
+  options.sinks[0].retry = {1h, 1h, 3};
+  row("a");
+  start();
+  for (int failures = 1; failures < 5; ++failures) {
+    answer(busy(Scope::sink, "refused", ""));
+    pass(1h);
+  }
+  for (int probe = 0; probe < 3; ++probe) {
+    answer(busy(Scope::sink, "refused", ""));
+    pass(9s);
+    EXPECT_TRUE(in_flight.empty());
+    pass(1s);
+    ASSERT_EQ(in_flight.size(), 1u) << probe;
+  }
+  answer(delivered(""));
+  EXPECT_EQ(core->view()[0].breaker, BreakerState::closed);
 }
 
 TEST_F(CoreTest, AClosedDestinationHoldsNobodyElse) {

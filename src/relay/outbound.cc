@@ -236,16 +236,21 @@ bool Outbound::room_for(const Record& record) const {
   return in_flight() < capabilities_.window_messages && in_flight_bytes_ + record.bytes() <= capabilities_.window_bytes;
 }
 
-// A half-open breaker probes with another key than the one whose probe failed, if there is one: otherwise one message
-// that always gives a 500 would keep its destination closed for ever.
-bool Outbound::yields_probe(const Line& line, const Delivery& delivery, SteadyTime now) const {
+// Null: this one may probe its half-open breaker, if need be. A message that has not failed yet goes before those that
+// have, or a few that always give a 500 would keep the destination closed for all, one after the other; where all have
+// failed, another key goes before the one whose probe failed last.
+Line* Outbound::better_probe(const Line& line, const Delivery& delivery, SteadyTime now) const {
   const Destination& to = *delivery.destination;
-  if (broken(Variant::probe_same_key)) return false;
-  if (to.breaker->state_at(now) != BreakerState::half_open || to.failed_probe_key != line.key) return false;
-  return std::any_of(ready_.begin(), ready_.end(), [&](const Line* other) {
+  if (broken(Variant::probe_same_key) || to.breaker->state_at(now) != BreakerState::half_open) return nullptr;
+  if (!delivery.has_failed() || !to.breaker->admits(now)) return nullptr;
+  Line* better = nullptr;
+  for (Line* other : ready_) {
     const Delivery* next = next_of(*other);
-    return other != &line && next != nullptr && next->retry_at <= now && next->destination->breaker == to.breaker;
-  });
+    if (other == &line || next == nullptr || next->retry_at > now || next->destination->breaker != to.breaker) continue;
+    if (!next->has_failed()) return other;
+    if (better == nullptr && to.failed_probe_key == line.key) better = other;
+  }
+  return better;
 }
 
 void Outbound::pop_ready() {
@@ -283,7 +288,6 @@ std::vector<Publication> Outbound::select(SteadyTime now, const std::function<vo
   selected_at_ = now;
   wake_delayed(now);
   release_retries(now);
-  std::size_t yields = ready_.size();
   while (!client_down && !ready_.empty() && breaker_.admits(now)) {
     if (cautious > 0 && in_flight() > 0) break;
     Line& line = *ready_.front();
@@ -299,10 +303,9 @@ std::vector<Publication> Outbound::select(SteadyTime now, const std::function<vo
       delayed_.insert({line.delayed_until, &line});
       continue;
     }
-    if (yields > 0 && yields_probe(line, *delivery, now)) {
-      --yields;
-      ready_.push_back(ready_.front());
-      ready_.pop_front();
+    if (Line* better = better_probe(line, *delivery, now)) {
+      std::erase(ready_, better);
+      ready_.push_front(better);
       continue;
     }
     if (!delivery->destination->breaker->admits(now)) {
@@ -388,7 +391,7 @@ std::size_t Outbound::closed_destinations(SteadyTime now) const {
 bool Outbound::has_untried_key() const {
   return std::any_of(lines_.begin(), lines_.end(), [](const auto& each) {
     const Delivery* first = each.second.first;
-    return first != nullptr && first->published_at == SteadyTime{} && !first->was_tried;
+    return first != nullptr && first->published_at == SteadyTime{} && !first->has_failed();
   });
 }
 

@@ -67,6 +67,8 @@ struct Delivery {
   bool sent_alone = false;  // with nothing else in flight, after its client had died
 
   bool parked() const { return !ordinal.has_value(); }
+  // By whosever fault, in this life or an earlier one.
+  bool has_failed() const { return attempts > 0 || uncharged > 0 || was_tried; }
 };
 
 // What a line is besides its deliveries; all at their defaults once it holds none and means nothing any more.
@@ -139,7 +141,8 @@ class Outbound {
   std::size_t in_flight() const { return in_flight_ + strays_.size(); }
   std::size_t size() const { return size_; }
   std::size_t loaded() const { return loaded_; }  // of them, those that came from the side table
-  // True if the first of some key was never handed over: it can still probe.
+  // True if the first of some key was never handed over and has not failed before: it can still tell whether its
+  // destination is well.
   bool has_untried_key() const;
   // Lines with deliveries of the stream of which nothing is in flight or on its way to the side table, oldest first.
   std::vector<Line*> lines_at_rest();
@@ -161,7 +164,7 @@ class Outbound {
   void drop_idle_destinations();
   Delivery* next_of(const Line& line) const;
   bool room_for(const Record& record) const;
-  bool yields_probe(const Line& line, const Delivery& delivery, SteadyTime now) const;
+  Line* better_probe(const Line& line, const Delivery& delivery, SteadyTime now) const;
   void pop_ready();
   void wake_delayed(SteadyTime now);
   void release_retries(SteadyTime now);

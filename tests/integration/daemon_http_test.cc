@@ -111,7 +111,7 @@ TEST_F(DaemonHttp, AFailedProbeIsFollowedByAnother) {
   configure(http_sink("events", stub, ", concurrency: 1, timeout: { connect: 300ms, total: 300ms }"),
             "  - { sink: events }\n",
             "retry: { base: 10ms, cap: 20ms }\nbreaker: { failures: 5, open: 200ms, cap: 400ms }\n");
-  for (int i = 0; i < 10; ++i) send(std::to_string(i));
+  for (int i = 0; i < 10; ++i) send("K");  // one at a time, so that the sixth try and the seventh are probes
   auto relay = daemon_.start();
   const int port = admin_port(*relay);
   ASSERT_TRUE(eventually(60s, [&] { return probe >= 17; })) << relay->standard_error();
@@ -119,6 +119,37 @@ TEST_F(DaemonHttp, AFailedProbeIsFollowedByAnother) {
   EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
   EXPECT_EQ(count("dead"), "0");
   EXPECT_EQ(probe, 17);
+}
+
+// B037: what is at its last attempt and older than all others keeps nothing from the endpoint, also when it is tried
+// first after a restart and only failures are seen.
+TEST_F(DaemonHttp, OldFailuresDoNotKeepNewMessagesFromAProbe) {
+  std::atomic<bool> failing = true;
+  HttpStub stub([&](const StubRequest& request) {
+    const bool bad = request.body == "[]";
+    return StubReply{!bad ? 200 : failing ? 500 : 409};
+  });
+  configure(http_sink("events", stub), "  - { sink: events }\n",
+            "retry: { base: 20ms, cap: 50ms, attempts: 3 }\nbreaker: { failures: 5, open: 1s, cap: 1m }\n");
+  failing = false;  // refused one by one: all are parked
+  for (int i = 0; i < 10; ++i) send("bad" + std::to_string(i), "T", "[]");
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 1);
+  ASSERT_EQ(count("dead"), "10");
+  database_->execute("update outbox_delivery set state = 'waiting', attempts = 2, next_attempt_at = now()");
+  failing = true;
+  for (int i = 0; i < 5; ++i) send("good" + std::to_string(i));
+  const auto before = stub.request_count();
+  auto relay = daemon_.start();
+  EXPECT_TRUE(eventually(60s, [&] { return count("dead") == "10"; })) << relay->standard_error();
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  std::size_t good = 0, probes = 0;
+  for (const auto& request : stub.requests()) {
+    if (request.body != "[]") ++good;
+    if (request.body == "[]" && good == 0) ++probes;
+  }
+  EXPECT_EQ(good, 5u);
+  // Each was tried once before the breaker had opened; then no more of them before the first good one.
+  EXPECT_LE(probes, before + 10);
 }
 
 // B157: every try of a message carries the same id.
