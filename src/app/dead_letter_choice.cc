@@ -11,7 +11,8 @@ namespace {
 
 std::string why_not(const DeliveryInfo& delivery) {
   if (delivery.state == "waiting") return "waits already: it will be tried by itself";
-  if (delivery.state == "done") return "was delivered: it is not sent again";
+  if (delivery.state == "pending") return "is not sent yet: it will be by itself";
+  if (delivery.state == "done" || delivery.state == "sent") return "was delivered: it is not sent again";
   if (delivery.state != "discarded") return "is no dead letter: it is " + delivery.state;
   if (delivery.replaced_by.empty()) return "was discarded: it is not sent again";
   return "was replaced by " + delivery.replaced_by + ": it is not sent again";
@@ -19,8 +20,8 @@ std::string why_not(const DeliveryInfo& delivery) {
 
 }  // namespace
 
-Result<bool> explain_ids(OperatorStore& store, const DeliveryFilter& filter) {
-  const auto parked = store.find(filter.message_ids, filter.sink);
+Result<bool> explain_ids(const OperatorDesk& desk, const DeliveryFilter& filter, bool on_its_way) {
+  const auto parked = desk.store->find(filter.message_ids, filter.sink);
   if (!parked) return parked.failure();
   bool fits = true;
   for (const std::string& id : filter.message_ids) {
@@ -28,7 +29,7 @@ Result<bool> explain_ids(OperatorStore& store, const DeliveryFilter& filter) {
       return each.message_id == id && each.state == "dead";
     });
     if (dead) continue;
-    const auto life = store.life(id, {});
+    const auto life = desk.store->life(id, route_filters(desk.settings));
     if (!life) return life.failure();
     const auto& known = life->deliveries;
     const auto first = std::find_if(known.begin(), known.end(), [&](const DeliveryInfo& each) {
@@ -40,7 +41,7 @@ Result<bool> explain_ids(OperatorStore& store, const DeliveryFilter& filter) {
       continue;
     }
     fmt::print(stderr, "outboxd: {} (sink {}) {}\n", id, first->sink, why_not(*first));
-    fits = fits && first->state == "waiting";
+    fits = fits && on_its_way && (first->state == "waiting" || first->state == "pending");
   }
   return fits;
 }

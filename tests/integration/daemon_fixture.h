@@ -24,7 +24,7 @@ class DaemonTest : public testing::Test {
   void configure(const std::string& sinks, const std::string& routes, const std::string& more = {}) {
     daemon_.configure("database: \"" + database_->url() + "\"\nsinks:\n" + sinks + "routes:\n" + routes +
                       "admin: { listen: \"127.0.0.1:0\" }\n" + more);
-    const Ran init = daemon_.run({"init"});
+    const Ran init = daemon_.run(init_);
     ASSERT_EQ(init.code, 0) << init.err;
   }
 
@@ -55,6 +55,7 @@ class DaemonTest : public testing::Test {
 
   std::unique_ptr<PostgresDatabase> database_;
   Daemon daemon_;
+  std::vector<std::string> init_{"init"};
 };
 
 // The ids of the requests, in the order of their arrival.

@@ -96,6 +96,67 @@ TEST_F(DeadLetters, ACorrectedPayloadHasToBeJsonWhereTheFirstWas) {
   EXPECT_EQ(state_of(id), "dead");
 }
 
+// B111: any bytes, an empty header, a repeated one.
+TEST_F(DeadLetters, ABinaryOneIsSentAgainAsItWas) {
+  init_ = {"init", "--payload", "bytea"};
+  configure_events();
+  stub_.set_script([this](const StubRequest&) { return StubReply{refusing_ ? 422 : 200}; });
+  const auto id = *database_
+                       ->query(
+                           "insert into outbox (aggregatetype, aggregateid, type, payload, headers, created_at)"
+                           " values ('order', 'K', 'T', $1::bytea, $2::jsonb, '2026-01-31 23:59:50.123456+00')"
+                           " returning id",
+                           {R"(\x00ff7b)", R"({"tenant":["x","y"],"empty":"","c":"d"})"})
+                       .at(0)
+                       .at(0);
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 1);
+  refusing_ = false;
+  EXPECT_EQ(command({"requeue", id}).code, 0);
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
+  const auto requests = stub_.requests();
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[1].body, std::string("\x00\xff\x7b", 3));
+  EXPECT_EQ(requests[1].count("tenant"), 2u);
+  EXPECT_EQ(requests[1].count("empty"), 1u);
+  EXPECT_EQ(requests[0].raw, requests[1].raw);
+  EXPECT_EQ(database_->value("select d.created_at = o.created_at from outbox_delivery d join outbox o on o.id::text ="
+                             " d.message_id"),
+            "t");
+}
+
+// B117: what is on its way, or has arrived, is left alone.
+TEST_F(DeadLetters, NothingButADeadLetterIsSentAgainOrDiscarded) {
+  configure(http_sink("events", stub_), "  - { sink: events }\n", "retry: { base: 1h, cap: 1h }\n");
+  stub_.set_script([](const StubRequest& request) { return StubReply{request.body == "[409]" ? 409 : 200}; });
+  const auto sent = send("1"), waiting = send("2", "T", "[409]"), behind = send("2");
+  auto relay = daemon_.start();
+  ASSERT_TRUE(wait_for("waiting", "2")) << relay->standard_error();
+  ASSERT_TRUE(eventually(30s, [&] { return command({"show", sent}).out.find("sent") != std::string::npos; }));
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  const auto pending = send("3");
+  const std::size_t requests = stub_.request_count();
+  const std::vector<std::tuple<std::string, int, std::string>> cases{{sent, 1, "was delivered"},
+                                                                     {waiting, 0, "waits already"},
+                                                                     {behind, 0, "waits already"},
+                                                                     {pending, 0, "is not sent yet"},
+                                                                     {"nobody", 1, "is no dead letter"}};
+  for (const auto& [id, code, why] : cases) {
+    const Ran again = command({"requeue", id});
+    EXPECT_EQ(again.code, code) << again.err;
+    EXPECT_NE(again.err.find(id), std::string::npos) << again.err;
+    EXPECT_NE(again.err.find(why), std::string::npos) << again.err;
+    EXPECT_EQ(again.out, "0 are sent again\n");
+    const Ran discarded = command({"discard", id, "--reason", "x"});
+    EXPECT_EQ(discarded.code, 1) << discarded.err;
+    EXPECT_EQ(discarded.out, "0 discarded\n");
+  }
+  relay = daemon_.start();
+  ASSERT_TRUE(stub_.wait_for_requests(requests + 1)) << relay->standard_error();
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  EXPECT_EQ(stub_.request_count(), requests + 1) << "the pending one";
+  EXPECT_EQ(ids_of(stub_.requests()).back(), pending);
+}
+
 // B111: on the wire nothing tells a message that was sent again from the first try.
 TEST_F(DeadLetters, OneThatIsSentAgainUnchangedEqualsTheFirstSend) {
   configure_events();

@@ -83,6 +83,26 @@ TEST_F(Forwarding, ADeadLetterIsForwardedOnceAndStaysOne) {
   EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
 }
 
+// B115: a refusal of 300 KB, in characters of several bytes, in a header of the copy.
+TEST_F(Forwarding, ALongErrorIsCutAndForwardedAtTheFirstTry) {
+  configure_with(http_sink("graveyard", graveyard_));
+  shop_.set_script([](const StubRequest&) {
+    StubReply reply{422};
+    while (reply.body.size() < 300'000) reply.body += "ä€😀x";
+    return reply;
+  });
+  auto relay = daemon_.start();
+  send("1");
+  ASSERT_TRUE(wait_until_marked("1")) << relay->standard_error();
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+  EXPECT_EQ(shop_.request_count(), 1u);
+  ASSERT_EQ(graveyard_.request_count(), 1u);
+  const std::string error = graveyard_.requests().at(0).header("dead-letter-error");
+  EXPECT_NE(error.find("ä€😀x"), std::string::npos) << error;
+  EXPECT_LE(error.size(), 1024u);
+  EXPECT_NO_THROW(static_cast<void>(json(error).dump())) << "it is cut between characters";
+}
+
 // Killed when the copy has arrived and is not remembered: it comes twice, and is not lost.
 TEST_F(Forwarding, AKillBetweenCopyAndMarkCostsADuplicate) {
   configure_with(http_sink("graveyard", graveyard_));

@@ -47,7 +47,7 @@ int execute(const DiscardFlags& flags) {
   if (!filter) return report(filter.failure());
   bool fits = true;
   if (!filter->message_ids.empty()) {
-    const auto explained = explain_ids(*desk.store, *filter);
+    const auto explained = explain_ids(desk, *filter, false);
     if (!explained) return report(explained.failure());
     fits = *explained;
   }

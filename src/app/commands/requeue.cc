@@ -122,7 +122,7 @@ int execute(const RequeueFlags& flags) {
   if (flags.payload_file) return send_corrected(desk, *filter, flags);
   bool fits = true;
   if (!filter->message_ids.empty()) {
-    const auto explained = explain_ids(*desk.store, *filter);
+    const auto explained = explain_ids(desk, *filter, true);
     if (!explained) return report(explained.failure());
     fits = *explained;
   }
