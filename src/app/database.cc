@@ -1,5 +1,7 @@
 #include "app/database.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "db/postgres.h"
@@ -75,11 +77,14 @@ std::string Database::address() const {
   return config::sqlite_file(parts_->url);
 }
 
-Result<void> Database::check_tables() const {
-  if (parts_->kind == DatabaseKind::postgresql) return check_postgres_tables(parts_->url, parts_->shape.table);
-  const auto status = make_store()->status({});  // the relay's own file upgrades itself when it is opened
-  if (!status) return status.failure();
-  return {};
+Result<bool> Database::check_tables() const {
+  if (parts_->kind == DatabaseKind::postgresql) {
+    if (auto usable = check_postgres_tables(parts_->url, parts_->shape.table); !usable) return usable.failure();
+    return true;
+  }
+  if (::access(sqlite_state_file(config::sqlite_file(parts_->url)).c_str(), F_OK) != 0) return false;
+  if (auto status = make_store()->status({}); !status) return status.failure();
+  return true;
 }
 
 Result<std::vector<MissingGrant>> Database::missing_grants(bool deletes) const {

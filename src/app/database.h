@@ -33,8 +33,9 @@ class Database {
 
   // "localhost:5432/shop", or the file; no secret.
   std::string address() const;
-  // What keeps a relay from working with our tables: missing, those of an older version, on a standby. Connects.
-  Result<void> check_tables() const;
+  // Fails on what keeps a relay from working with our tables: missing, those of an older version, on a standby.
+  // Connects. False (SQLite): there are none yet, and whoever comes first makes them.
+  Result<bool> check_tables() const;
   // What the database's role lacks of docs/guide/operations.md; SQLite knows no roles. `deletes`: outbox.retain is set.
   Result<std::vector<MissingGrant>> missing_grants(bool deletes) const;
 

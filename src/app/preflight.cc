@@ -57,12 +57,15 @@ class Preflight {
     if (!database) return wrong("database", database.failure());
     ok("database", database->address());
     look_at_table(*database);
-    if (auto tables = database->check_tables(); !tables) return wrong("tables", tables.failure());
+    look_at_retention(*database, here);
+    const auto made = database->check_tables();
+    if (!made) return wrong("tables", made.failure());
+    if (!*made)
+      return ok("tables", "not made yet: the first relay makes its file, " + database->address() + "-outboxd");
     ok("tables", "made for this version");
     look_at_privileges(*database, here);
     look_at_relays(*database, here);
     if (auto known = refuse_unknown_sinks(settings_, *database); !known) wrong("sinks", known.failure());
-    look_at_retention(*database, here);
   }
 
   void look_at_table(const Database& database) {
@@ -93,9 +96,8 @@ class Preflight {
     }
     const auto status = database.make_store()->status(factory.feeds());
     if (!status) return wrong("relays", status.failure());
-    const auto running = std::count_if(status->relays.begin(), status->relays.end(), [&](const RelayStatus& relay) {
-      return !relay.stopped && status->database_now - relay.seen_at < kRelaySilent;
-    });
+    const auto running = std::count_if(status->relays.begin(), status->relays.end(),
+                                       [&](const RelayStatus& relay) { return is_alive(relay, status->database_now); });
     ok("relays", fmt::format("{} running", running));
   }
 
@@ -103,7 +105,6 @@ class Preflight {
     if (database.positions() && !here.retain) {
       note("retention", "delivered rows stay in " + here.outbox.table + " for ever: set outbox.retain, like 7d");
     }
-    if (!here.retain_dead) note("retention", "dead letters stay for ever: set dead_letters.retain, like 30d");
   }
 
   void look_at_sink(const config::SinkSettings& settings) {

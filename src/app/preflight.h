@@ -1,5 +1,5 @@
-// Preflight: what `outboxd check` looks at, in the order in which a relay would meet it. It changes nothing, and hands
-// nothing to a sink.
+// Preflight: what `outboxd check` looks at, in the order in which a relay would meet it. It makes nothing, and hands
+// nothing to a sink; on SQLite tables of an older version are brought up to date, as by every command.
 #pragma once
 
 #include <string>

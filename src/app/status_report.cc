@@ -11,8 +11,6 @@ namespace outbox::app {
 
 namespace {
 
-bool alive(const RelayStatus& relay, Time now) { return !relay.stopped && now - relay.seen_at < kRelaySilent; }
-
 // "3s", "5m", "2h", "4d": as much as one wants to know at a glance.
 std::string age(Time since, Time now) {
   const auto seconds = std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
@@ -47,7 +45,7 @@ std::string sink_row(const std::string& name, const SinkLine& line, Time now) {
 
 bool alive(const StoreStatus& store, const std::string& relay) {
   return std::any_of(store.relays.begin(), store.relays.end(),
-                     [&](const RelayStatus& each) { return each.name == relay && alive(each, store.database_now); });
+                     [&](const RelayStatus& each) { return each.name == relay && is_alive(each, store.database_now); });
 }
 
 // A lease that runs on, or (SQLite, which has none) a heartbeat. An old owner whose lease has run out has nothing.
@@ -113,7 +111,7 @@ StatusReport make_status_report(StoreStatus store, const std::vector<std::string
   for (const RelayStatus& relay : store.relays) relays.push_back(&relay);
   // The last one that says something of a sink counts: the living after those that are not, then by when it was seen.
   std::sort(relays.begin(), relays.end(), [now = store.database_now](const auto* a, const auto* b) {
-    return std::pair(alive(*a, now), a->seen_at) < std::pair(alive(*b, now), b->seen_at);
+    return std::pair(is_alive(*a, now), a->seen_at) < std::pair(is_alive(*b, now), b->seen_at);
   });
   for (const RelayStatus* relay : relays) {
     const auto reports = parse_sink_reports(relay->sinks_json);
@@ -123,7 +121,7 @@ StatusReport make_status_report(StoreStatus store, const std::vector<std::string
       if (line == report.sinks.end()) continue;
       line->second.live = live;
       line->second.relay = relay->name;
-      line->second.alive = alive(*relay, store.database_now);
+      line->second.alive = is_alive(*relay, store.database_now);
     }
   }
   report.store = std::move(store);
@@ -155,7 +153,7 @@ std::string status_text(const StatusReport& report) {
   for (const ShareStatus& share : store.shares) text += share_row(share, store);
   text += "\n";
   for (const RelayStatus& relay : store.relays) {
-    const std::string state = relay.stopped ? "stopped" : alive(relay, now) ? "running" : "gone";
+    const std::string state = relay.stopped ? "stopped" : is_alive(relay, now) ? "running" : "gone";
     text += fmt::format("relay {}: {}, seen {} ago\n", relay.name, state, age(relay.seen_at, now));
   }
   if (store.relays.empty()) text += "no relay has run yet\n";
@@ -181,7 +179,7 @@ std::string status_json(const StatusReport& report) {
   }
   json.end_array().key("relays").begin_array();
   for (const RelayStatus& relay : store.relays) {
-    json.begin_object().key("name").value(relay.name).key("alive").value(alive(relay, store.database_now));
+    json.begin_object().key("name").value(relay.name).key("alive").value(is_alive(relay, store.database_now));
     json.key("stopped").value(relay.stopped).key("started_at").value(to_rfc3339(relay.started_at));
     json.key("seen_at").value(to_rfc3339(relay.seen_at)).end_object();
   }

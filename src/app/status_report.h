@@ -25,6 +25,9 @@ struct StatusReport {
 
 // A relay that has not been seen for this long counts as gone.
 inline constexpr Duration kRelaySilent{15s};
+inline bool is_alive(const RelayStatus& relay, Time database_now) {
+  return !relay.stopped && database_now - relay.seen_at < kRelaySilent;
+}
 
 StatusReport make_status_report(StoreStatus store, const std::vector<std::string>& sinks);
 

@@ -59,7 +59,7 @@ Result<std::string> relay_of_sink(const config::Settings& settings, const Databa
   const auto status = database.make_store()->status(database.feeds(settings));
   if (!status) return status.failure();
   for (const RelayStatus& relay : status->relays) {
-    if (relay.stopped || status->database_now - relay.seen_at >= kRelaySilent) continue;
+    if (!is_alive(relay, status->database_now)) continue;
     const auto reports = parse_sink_reports(relay.sinks_json);
     if (!reports) continue;  // one that has said nothing yet
     if (std::any_of(reports->begin(), reports->end(), [&](const SinkReport& each) { return each.sink == sink; })) {

@@ -30,8 +30,9 @@ struct SinkType {
   // All that is wrong with single options and can be known without a connection, for one list of errors with their
   // lines; `create` refuses the same. An option that could not be read is missing here. null: any goes.
   std::vector<config::OptionProblem> (*check_options)(const config::Values& options) = nullptr;
-  // Connects and logs in as the sink would, hands nothing over, and goes away; says whom it reached. `unavailable`: in
-  // no more than about ten seconds it reached nobody. null: there is nobody to reach.
+  // Connects and logs in as the sink would, hands nothing over, and goes away; says whom it reached. `refused`: there
+  // is somebody, who does not let it in; `unavailable`: in no more than about ten seconds it reached nobody. null:
+  // there is nobody to reach.
   Result<std::string> (*reach)(std::string_view name, const config::Values& options) = nullptr;
   // For addresses of two parts: the second route option ("routing_key"), and the address template of a route that gives
   // either; what it does not give comes from the sink's options.

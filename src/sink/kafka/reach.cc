@@ -12,12 +12,14 @@ constexpr int kPatienceMs = 8'000;
 using MetadataHandle = std::unique_ptr<const rd_kafka_metadata_t, Destroyer<rd_kafka_metadata_destroy>>;
 
 // What the client has said of its brokers meanwhile: why none answers.
-std::string last_error(Producer& producer) {
-  std::string error;
+Failure why_none(Producer& producer, std::string why) {
+  FailureKind kind = FailureKind::unavailable;
   while (EventHandle event = producer.poll(std::chrono::milliseconds(0))) {
-    if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_ERROR) error = rd_kafka_event_error_string(event.get());
+    if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_ERROR) continue;
+    if (rd_kafka_event_error(event.get()) == RD_KAFKA_RESP_ERR__AUTHENTICATION) kind = FailureKind::refused;
+    why = rd_kafka_event_error_string(event.get());
   }
-  return error;
+  return {kind, std::move(why)};
 }
 
 }  // namespace
@@ -32,9 +34,9 @@ Result<std::string> reach_cluster(const ClientSettings& settings) {
     return fmt::format("{} broker{}, reached by {}", metadata->broker_cnt, metadata->broker_cnt == 1 ? "" : "s",
                        settings.brokers);
   }
-  const std::string said = last_error(**producer);
-  return Failure{FailureKind::unavailable, fmt::format("no broker of {} answers: {}", settings.brokers,
-                                                       said.empty() ? rd_kafka_err2str(code) : said)};
+  Failure failure = why_none(**producer, rd_kafka_err2str(code));
+  failure.what = fmt::format("no broker of {} answers: {}", settings.brokers, failure.what);
+  return failure;
 }
 
 }  // namespace outbox::kafka

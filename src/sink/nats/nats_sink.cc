@@ -20,13 +20,14 @@ Result<std::string> reach(std::string_view name, const config::Values& values) {
   const Result<nats::NatsOptions> options = nats::read_options(name, values);
   if (!options) return options.failure();
   nats::Bell bell;
-  std::string failures;
+  Failure failure;
   for (const nats::Server& server : options->servers) {
     const auto dialled = nats::Connection::dial(*options, server, bell);
     if (dialled.connection) return "logged in at " + server.url;
-    failures += (failures.empty() ? "" : "; ") + dialled.failure.detail;
+    if (dialled.failure.reason == "authentication") failure.kind = FailureKind::refused;
+    failure.what += (failure.what.empty() ? "" : "; ") + dialled.failure.detail;
   }
-  return Failure{FailureKind::unavailable, failures};
+  return failure;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Result<std::string> reach(std::string_view name, const config::Values& options) 
   rabbitmq::Lifeline lifeline;
   auto opened = rabbitmq::Connection::open(*settings, rabbitmq::Patience{}.write, lifeline);
   if (const auto* fault = std::get_if<rabbitmq::Fault>(&opened)) {
-    return Failure{FailureKind::unavailable, fault->detail};
+    return Failure{fault->reason == "access_refused" ? FailureKind::refused : FailureKind::unavailable, fault->detail};
   }
   std::get<0>(opened)->say_goodbye();
   return "logged in at " + settings->endpoint() + ", virtual host " + settings->vhost;
