@@ -129,12 +129,16 @@ void RelayService::run(const std::stop_token& stop) {
       renew();
       renew_at = now + every;
     }
+    std::vector<Gift> gifts;
+    bool ends = false;
     {
       const std::lock_guard lock(mutex_);
-      reap();
+      gifts = reap();
       if (stopping_ && running_.empty()) end_with(RunnerEnd::stopped);
-      if (end_ != RunnerEnd::running || stop.stop_requested()) break;
+      ends = end_ != RunnerEnd::running || stop.stop_requested();
     }
+    for (const Gift& gift : gifts) give(gift);  // asks the database, for which nobody who holds the mutex waits
+    if (ends) break;
     std::unique_lock lock(bell_mutex_);
     bell_.wait_until(lock, stop, renew_at, [this] { return rung_; });
     rung_ = false;
@@ -293,13 +297,25 @@ void RelayService::pause_as(const std::vector<SinkPause>& pauses) {
   pauses_known_ = true;
 }
 
-// Runners that have ended.
-void RelayService::reap() {
-  std::erase_if(running_, [this](Running& each) { return reap_one(each); });
-  if (!once_ || !once_started_ || end_ != RunnerEnd::running || stopping_) return;
+// Runners that have ended; returns what of their shares is to be given away.
+std::vector<RelayService::Gift> RelayService::reap() {
+  std::vector<Gift> gifts;
+  std::erase_if(running_, [&](Running& each) {
+    if (!reap_one(each)) return false;
+    if (each.give_from && each.runner->end() != RunnerEnd::fenced) gifts.push_back({each.share, *each.give_from});
+    return true;
+  });
+  if (!once_ || !once_started_ || end_ != RunnerEnd::running || stopping_) return gifts;
   const bool drained = std::all_of(running_.begin(), running_.end(),
                                    [](const Running& each) { return each.runner->end() == RunnerEnd::drained; });
   if (drained) end_with(RunnerEnd::drained);
+  return gifts;
+}
+
+void RelayService::give(const Gift& gift) {
+  if (auto given = leases_->give(relay_, gift.share, gift.from); !given) {
+    log::warn("giving a share away failed", {{"feed", gift.share.feed}, {"error", given.failure().what}});
+  }
 }
 
 // True if it is to be forgotten.
@@ -316,11 +332,6 @@ bool RelayService::reap_one(Running& running) {
               {{"feed", running.share.feed}, {"why", running.runner->failure().what}});
     if (once_) end_with(RunnerEnd::fenced, running.runner->failure());
     return !once_;
-  }
-  if (running.give_from) {
-    if (auto given = leases_->give(relay_, running.share, *running.give_from); !given) {
-      log::warn("giving a share away failed", {{"feed", running.share.feed}, {"error", given.failure().what}});
-    }
   }
   return true;
 }

@@ -54,6 +54,12 @@ class RelayService {
     std::optional<int> give_from;  // it stops, and is given away from this lane on
   };
 
+  // What is left of a share from this lane on, to whoever takes it.
+  struct Gift {
+    Share share;
+    int from = 0;
+  };
+
   RelayService(const RelayParts& parts, const std::string& relay, bool once);
   Result<void> check_sinks();
   void run(const std::stop_token& stop);
@@ -65,7 +71,8 @@ class RelayService {
   Running* find_running(const Share& share);  // null: this relay does not run it
   void start_runner(const Share& share);
   void pause_as(const std::vector<SinkPause>& pauses);
-  void reap();
+  std::vector<Gift> reap();
+  void give(const Gift& gift);
   bool reap_one(Running& running);
   void ring();
   void end_with(RunnerEnd end, Failure failure = {});
