@@ -14,7 +14,9 @@ namespace {
 constexpr std::size_t kStepRows = 1000;
 
 Result<void> check_forgettable(const OperatorDesk& desk, const std::string& sink) {
-  if (sink == "*") return Failure{FailureKind::invalid, "'*' is what all sinks share; name one sink"};
+  if (!config::is_sink_name(sink)) {
+    return Failure{FailureKind::invalid, "no sink can be called '" + sink + "': name one that `outboxd status` shows"};
+  }
   if (check_sink(desk.settings, sink)) {
     return Failure{FailureKind::invalid, "the sink '" + sink + "' is in the configuration: take it out first"};
   }
