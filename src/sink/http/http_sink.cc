@@ -21,22 +21,23 @@ constexpr auto kReopenPatience = 1s;
 
 Outcome closed() { return unknown("closed", "the sink was closed before the answer came"); }
 
-Result<void> readable(const std::string& file) {
+Result<void> readable(const std::string& sink, const std::string& file) {
   if (file.empty() || ::access(file.c_str(), R_OK) == 0) return {};
   return Failure{FailureKind::local,
-                 "cannot read " + file + ": " + std::generic_category().message(errno) + "; see tls in the sink"};
+                 "sinks." + sink + ".tls: cannot read " + file + ": " + std::generic_category().message(errno)};
 }
 
 class HttpSink : public Sink {
  public:
-  explicit HttpSink(http::HttpOptions options) : options_(std::move(options)), dispatcher_(options_) {}
+  HttpSink(std::string_view name, http::HttpOptions options)
+      : name_(name), options_(std::move(options)), dispatcher_(options_) {}
   ~HttpSink() override { close(); }
 
   Capabilities capabilities() const override { return {.fields_lead_elsewhere = false}; }
 
   Result<void> open(CompletionListener& listener) override {
     for (const auto* file : {&options_.ca_file, &options_.certificate_file, &options_.key_file}) {
-      if (auto fine = readable(*file); !fine) return fine;
+      if (auto fine = readable(name_, *file); !fine) return fine;
     }
     listener_ = &listener;
     worker_ = std::jthread([this] { run(); });
@@ -95,6 +96,7 @@ class HttpSink : public Sink {
     if (!completions.empty()) listener_->completed(std::move(completions));
   }
 
+  const std::string name_;  // in the configuration, for messages
   const http::HttpOptions options_;
   http::Dispatcher dispatcher_;
   CompletionListener* listener_ = nullptr;
@@ -114,10 +116,10 @@ Result<http::HttpOptions> read_options(const config::Values& values) {
   return http::read_options(values);
 }
 
-Result<std::unique_ptr<Sink>> create(std::string_view, const config::Values& values) {
+Result<std::unique_ptr<Sink>> create(std::string_view name, const config::Values& values) {
   auto options = read_options(values);
   if (!options) return options.failure();
-  return std::unique_ptr<Sink>(std::make_unique<HttpSink>(*std::move(options)));
+  return std::unique_ptr<Sink>(std::make_unique<HttpSink>(name, *std::move(options)));
 }
 
 // The sink's own address only: no route's.
