@@ -131,9 +131,8 @@ void Runner::run(const std::stop_token&) {
     publish_view(false);
     if (stop_deadline_ && !gave_up_ && steady_clock::now() >= *stop_deadline_) give_up_in_flight();
     if (core_->fenced()) {
-      end_with(RunnerEnd::fenced, {FailureKind::fenced,
-                                   "another relay has taken over the sinks of this outbox; one relay "
-                                   "at a time may run: stop one of them"});
+      end_with(RunnerEnd::fenced,
+               {FailureKind::fenced, "another relay has taken it over; this one settles nothing of it any more"});
     } else if (done) {
       end_with(stop_deadline_ ? RunnerEnd::stopped : RunnerEnd::drained);
     } else if (stop_deadline_ && steady_clock::now() >= *stop_deadline_ + std::chrono::seconds(2)) {
