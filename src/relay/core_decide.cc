@@ -37,7 +37,13 @@ void Core::State::decide_publish() {
   for (std::size_t i = 0; i < sides_.size(); ++i) {
     Side& side = *sides_[i];
     if (side.paused && !broken(Variant::pause_ignored)) continue;
-    auto batch = side.out.select(now_, [&](Delivery& delivery) { destination_closed(side, delivery); });
+    auto batch = side.out.select(now_, [&](Delivery& delivery) {
+      if (delivery.doom) {
+        die(side, delivery, delivery.doom->reason, delivery.doom->error);
+      } else {
+        destination_closed(side, delivery);
+      }
+    });
     if (broken(Variant::settle_before_confirm)) settle_early(side, batch);
     if (!batch.empty()) commands_.publish.push_back({i, std::move(batch)});
   }

@@ -157,6 +157,13 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
 }
 
 void Core::State::die(Side& side, Delivery& delivery, const std::string& reason, const std::string& error) {
+  const bool holds = delivery.route->dead_letter_holds_key && can_wait(*delivery.record);
+  if (holds && !delivery.parked() && delivery.line->first != &delivery && !broken(Variant::death_out_of_turn)) {
+    // Stored now, it would get its order number before what stands before it in its key, and hold that too.
+    delivery.doom = std::make_unique<Doom>(Doom{reason, error});
+    side.out.reclaim(delivery);
+    return;
+  }
   note_death(side,
              {side.index, delivery.record, reason, error, delivery.attempts, delivery.route->owner, delivery.row});
   park(side, delivery, DeliveryState::dead, {}, true, reason, error);

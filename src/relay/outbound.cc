@@ -224,7 +224,9 @@ void Outbound::sweep() {
 Delivery* Outbound::next_of(const Line& line) const {
   if (line.retreating || line.deaths_pending > 0 || line.next == nullptr) return nullptr;
   Delivery* delivery = line.next;
-  const bool pipelines = capabilities_.pipelines_key && !delivery->route->dead_letter_holds_key;
+  // Behind what may come to hold the key nothing goes out.
+  const auto may_hold = [](const Delivery* each) { return each->route->dead_letter_holds_key; };
+  const bool pipelines = capabilities_.pipelines_key && !may_hold(delivery) && !may_hold(line.first);
   if (broken(Variant::no_key_gate)) return delivery;
   if (!pipelines && stray_keys_.contains(line.key)) return nullptr;
   // Pipelined or not, nothing that stands behind it may be in flight.
@@ -283,7 +285,7 @@ void Outbound::await_token(Line& line) {
   awaiting_token_.push_back(&line);
 }
 
-std::vector<Publication> Outbound::select(SteadyTime now, const std::function<void(Delivery&)>& closed) {
+std::vector<Publication> Outbound::select(SteadyTime now, const std::function<void(Delivery&)>& stopped) {
   std::vector<Publication> batch;
   selected_at_ = now;
   wake_delayed(now);
@@ -294,6 +296,11 @@ std::vector<Publication> Outbound::select(SteadyTime now, const std::function<vo
     Delivery* delivery = next_of(line);
     if (delivery == nullptr) {
       pop_ready();
+      continue;
+    }
+    if (delivery->doom) {
+      pop_ready();
+      if (line.next == line.first) stopped(*delivery);
       continue;
     }
     if (delivery->retry_at > now) {
@@ -311,7 +318,7 @@ std::vector<Publication> Outbound::select(SteadyTime now, const std::function<vo
     if (!delivery->destination->breaker->admits(now)) {
       pop_ready();
       // Behind one that is in flight it waits for that one's outcome: parked now, it would overtake in the table.
-      if (line.next == line.first) closed(*delivery);
+      if (line.next == line.first) stopped(*delivery);
       continue;
     }
     if (!room_for(*delivery->record)) break;

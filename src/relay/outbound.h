@@ -42,6 +42,12 @@ struct Destination {
   std::size_t users = 0;         // deliveries that point here
 };
 
+// What a delivery dies of when its turn comes.
+struct Doom {
+  std::string reason;
+  std::string error;
+};
+
 struct Delivery {
   DeliveryId id = 0;
   RecordPtr record;
@@ -63,8 +69,9 @@ struct Delivery {
   std::uint64_t successes_seen = 0;  // Destination::successes at its last try
   bool was_tried = false;
   bool is_probe = false;
-  bool is_ahead = false;    // stands before Line::next
-  bool sent_alone = false;  // with nothing else in flight, after its client had died
+  bool is_ahead = false;       // stands before Line::next
+  bool sent_alone = false;     // with nothing else in flight, after its client had died
+  std::unique_ptr<Doom> doom;  // set: it is not published any more, and dies as the first of its line
 
   bool parked() const { return !ordinal.has_value(); }
   // By whosever fault, in this life or an earlier one.
@@ -127,8 +134,9 @@ class Outbound {
   void keep_lines(bool keep) { keep_lines_ = keep; }
 
   // Takes what may be published now, marks it in flight and returns it in order. A delivery whose destination is closed
-  // is handed to `closed` (which may remove it or its line's) unless the sink has that destination only.
-  std::vector<Publication> select(SteadyTime now, const std::function<void(Delivery&)>& closed);
+  // is handed to `stopped` (which may remove it or its line's) unless the sink has that destination only; and so is the
+  // first of a line that has a doom.
+  std::vector<Publication> select(SteadyTime now, const std::function<void(Delivery&)>& stopped);
   // It came back without being delivered, and will be tried again in its place.
   void reclaim(Delivery& delivery);
   // It is in flight no more: before remove() or reclaim().

@@ -20,6 +20,7 @@ enum class Variant {
   known_ignored,            // a record read again after a restart is sent although its parked delivery was handled
   client_death_reverses,    // what a dead client had in flight is queued in reverse
   hold_ignored,             // messages pass a dead letter that holds its key
+  death_out_of_turn,        // a dead letter that holds its key is stored before what stands before it in its key
   probe_leaks,              // a probe that ends without a verdict on the destination is never given back
   cap_ignored,              // reading goes on at the cap of parked deliveries
   retry_without_backoff,    // a failed message is due at once

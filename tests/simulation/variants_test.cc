@@ -50,6 +50,7 @@ const std::vector<Broken> kBroken{
     CORE(known_ignored),
     CORE(client_death_reverses),
     CORE(hold_ignored),
+    CORE(death_out_of_turn),
     CORE(probe_leaks),
     CORE(cap_ignored),
     CORE(retry_without_backoff),

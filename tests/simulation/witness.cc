@@ -129,6 +129,19 @@ void Witness::check_held(const Publisher& by, std::size_t sink, const Message& m
   }
 }
 
+// It has just been stored: what came before it in its key must be decided, or it waits behind this one.
+void Witness::check_turn(std::size_t sink, const Message& message) {
+  const Route* to = route(sink, message);
+  if (to == nullptr || !to->dead_letter_holds_key) return;
+  for (const auto& other : database_.messages()) {
+    if (other.n >= message.n || !other.committed || other.key != message.key || other.not_before) continue;
+    const auto& known = fate(sink, other);
+    if (known.confirmed || known.row_step != 0 || known.covered_step != 0 || other.truncated) continue;
+    broken("{} dead at {} and holds its key while {}, which came before it, is not decided", message.id,
+           scenario_.sinks[sink].name, other.id);
+  }
+}
+
 void Witness::check_backoff(const Publisher& by, std::size_t sink, const Message& message) {
   const auto& known = fate(sink, message);
   if (known.charged_to == by.life && loop_.now() + by.lag < known.charged_at + kBackoffFloor) {
@@ -270,7 +283,9 @@ void Witness::parked(const std::string& sink, const Message& message, bool dead,
   trace_("store   {} {} at {}: {}", message.id, dead ? "dead" : "parked", sink, reason);
   if (known.row_step == 0) known.row_step = loop_.step();
   known.dead = dead;
-  if (dead) check_death(index, message, reason);
+  if (!dead) return;
+  check_death(index, message, reason);
+  check_turn(index, message);
 }
 
 void Witness::row_updated(const std::string& sink, const Message& message, ParkedUpdate::Kind kind,

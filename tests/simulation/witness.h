@@ -107,6 +107,7 @@ class Witness {
   std::size_t sink_index(const std::string& name) const;
   void check_again(const Publisher& by, std::size_t sink, const Message& message, const Record& record);
   void check_held(const Publisher& by, std::size_t sink, const Message& message);
+  void check_turn(std::size_t sink, const Message& message);
   void check_backoff(const Publisher& by, std::size_t sink, const Message& message);
   void check_age(const Publisher& by, std::size_t sink, const Message& message);
   void check_budget(const Publisher& by, std::size_t sink, const Message& message, const Record& record);
