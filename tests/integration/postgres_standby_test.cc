@@ -4,6 +4,7 @@
 
 #include "integration/postgres_relay.h"
 #include "support/child_process.h"
+#include "support/daemon.h"
 #include "support/eventually.h"
 
 namespace outbox::test {
@@ -77,6 +78,13 @@ TEST(PostgresStandby, IsRefused) {
     EXPECT_EQ(failure.kind, FailureKind::refused);
     EXPECT_NE(failure.what.find("standby"), std::string::npos) << failure.what;
     EXPECT_NE(failure.what.find("name the primary"), std::string::npos) << failure.what;
+  }
+  Daemon daemon;
+  daemon.configure("database: \"" + url + "\"\nsinks:\n  out: { type: stdout }\nroutes:\n  - { sink: out }\n");
+  for (const std::vector<std::string>& way : {std::vector<std::string>{"run"}, {"run", "--once"}}) {
+    const Ran ran = daemon.run(way);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_NE(ran.err.find("name the primary"), std::string::npos) << ran.err;
   }
 }
 

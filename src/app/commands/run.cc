@@ -26,10 +26,18 @@ constexpr auto kBeyondDrain = std::chrono::seconds(5);  // to close clients, set
 
 bool waits_out(const Failure& failure) { return failure.kind == FailureKind::unavailable; }
 
+// The outbox table, and ours beside it, on a server that takes writes: a standby would be asked for a lease for ever.
+Result<Database> find_database(const config::Settings& settings) {
+  auto database = Database::inspect(settings);
+  if (!database) return database;
+  if (auto usable = database->check_tables(); !usable) return usable.failure();
+  return database;
+}
+
 // Looks at the table until the database answers. nullopt: a signal came, or (--once) it is away.
 Result<std::optional<Database>> await_database(const config::Settings& settings, bool once) {
   for (;;) {
-    auto database = Database::inspect(settings);
+    auto database = find_database(settings);
     if (database) return std::optional<Database>(*std::move(database));
     if (once || !waits_out(database.failure())) return database.failure();
     log::every(std::chrono::seconds(10), "database", log::Level::warn, "waiting for the database",
