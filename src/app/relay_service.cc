@@ -227,7 +227,7 @@ void RelayService::follow(const Roster& roster) {
     }
     const bool idle = std::none_of(running_.begin(), running_.end(),
                                    [&](const Running& each) { return each.share.feed == feed.name; });
-    if (idle && !other.empty() && before.empty()) {
+    if (idle && !other.empty() && before.empty() && !divisible_.at(feed.name)) {
       log::info("standing by: another relay has all of the feed", {{"feed", feed.name}, {"relay", other}});
     }
   }

@@ -15,10 +15,14 @@ namespace {
 // "3 deliveries wait for it and its position has not passed 10000 or more rows"; empty: nothing would be lost.
 std::string owed(const SinkHoldings& holdings) {
   std::string text;
-  if (holdings.waiting > 0) text = fmt::format("{} deliveries wait for it", holdings.waiting);
+  if (holdings.waiting > 0)
+    text = fmt::format("{} {} for it", holdings.waiting, holdings.waiting == 1 ? "delivery waits" : "deliveries wait");
   if (holdings.unsent == 0) return text;
-  return fmt::format("{}{}its position has not passed {}{} rows of the outbox table", text,
-                     text.empty() ? "" : ", and ", holdings.unsent, holdings.unsent_is_capped ? " or more" : "");
+  return fmt::format("{}{}its position has not passed {}{} of the outbox table", text, text.empty() ? "" : ", and ",
+                     holdings.unsent,
+                     holdings.unsent_is_capped ? " or more rows"
+                     : holdings.unsent == 1    ? " row"
+                                               : " rows");
 }
 
 }  // namespace
@@ -42,6 +46,12 @@ Result<void> refuse_unknown_sinks(const config::Settings& settings, const Databa
     const auto holdings = store->holdings(name);
     if (!holdings) return {};
     const std::string what = owed(*holdings);
+    if (what.empty() && holdings->position) {
+      log::warn(
+          "a sink that the configuration does not name has a position: from the next message on it is owed, and "
+          "the next start refused; if it is gone for good, outboxd sink forget",
+          {{"sink", name}});
+    }
     if (what.empty() && holdings->dead > 0) {
       log::warn("dead letters of a sink that the configuration does not name",
                 {{"sink", name}, {"dead", std::to_string(holdings->dead)}});
