@@ -22,7 +22,8 @@ Result<TableShape> inspect_postgres_table(const std::string& url, const TableMap
   if (!rows) return rows.failure();
   if (rows->empty()) {
     return Failure{FailureKind::invalid, "there is no table " + mapping.table + " at " + db::pg_address(url) +
-                                             ": run `outboxd init`, or name the table in outbox.table"};
+                                             ", or this user may not use its schema: run `outboxd init`, name the "
+                                             "table in outbox.table, or grant usage on the schema"};
   }
   std::vector<TableColumn> columns;
   columns.reserve(static_cast<std::size_t>(rows->size()));
