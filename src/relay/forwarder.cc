@@ -71,7 +71,7 @@ void Forwarder::run(const std::stop_token& stop) {
       std::unique_lock lock(mutex_);
       if (!changed_.wait(lock, stop, [this] { return !paused_; })) break;
     }
-    if (!owned(stop)) continue;
+    if (!owned(stop) || !reopened(stop)) continue;
     const Duration pause = round(stop);
     report_left();
     sleep(pause, stop);
@@ -124,7 +124,7 @@ Duration Forwarder::round(const std::stop_token& stop) {
       return Duration(0);
     }
     if (!sent) return database_failed(sent.failure());
-    if (epoch_ == 0) return Duration(0);
+    if (epoch_ == 0 || reopen_due_) return Duration(0);
   }
   database_failures_ = 0;
   const Duration pause = core_.end_round();
@@ -154,6 +154,7 @@ Result<void> Forwarder::send(std::vector<DeadLetter> page, const std::stop_token
     const bool client_dead = std::any_of(outcomes.begin(), outcomes.end(),
                                          [](const Outcome& each) { return each.verdict == Verdict::client_dead; });
     if (client_dead && !stop.stop_requested()) reopen();
+    if (reopen_due_) return {};
   }
   return {};
 }
@@ -168,10 +169,22 @@ void Forwarder::report(const Forwarded& forwarded, const std::vector<ForwardingC
 }
 
 void Forwarder::reopen() {
-  if (auto reopened = sink_->reopen(); !reopened) {
-    log::every(std::chrono::seconds(30), "forwarding", log::Level::warn, "reopening the sink of dead letters failed",
-               {{"sink", options_.sink}, {"error", reopened.failure().what}});
+  const auto result = sink_->reopen();
+  reopen_due_ = !result;
+  if (result) {
+    reopen_failures_ = 0;
+    return;
   }
+  log::every(std::chrono::seconds(30), "forwarding", log::Level::warn, "reopening the sink of dead letters failed",
+             {{"sink", options_.sink}, {"error", result.failure().what}});
+}
+
+// Nothing is sent before.
+bool Forwarder::reopened(const std::stop_token& stop) {
+  if (!reopen_due_) return true;
+  reopen();
+  if (reopen_due_) sleep(full_jitter(options_.retry.base, options_.retry.cap, ++reopen_failures_, random_), stop);
+  return !reopen_due_;
 }
 
 std::vector<Outcome> Forwarder::publish(const std::vector<ForwardingCore::Copy>& wave, const std::stop_token& stop) {

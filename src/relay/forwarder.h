@@ -70,6 +70,7 @@ class Forwarder : private CompletionListener {
   bool await_outcomes(const std::stop_token& stop);
   void report(const Forwarded& forwarded, const std::vector<ForwardingCore::Copy>& wave);
   void reopen();
+  bool reopened(const std::stop_token& stop);
   Duration database_failed(const Failure& failure);
   void report_left();
   void sleep(Duration duration, const std::stop_token& stop);
@@ -85,6 +86,8 @@ class Forwarder : private CompletionListener {
   std::uint64_t epoch_ = 0;  // 0: to be taken over
   std::uint64_t term_ = 0;   // of the lease, as it was taken over
   int database_failures_ = 0;
+  bool reopen_due_ = false;  // the last one failed: the client still holds what has not come back
+  int reopen_failures_ = 0;
   Random random_;
   Clock::time_point count_left_at_{};
 

@@ -67,8 +67,10 @@ class Sink {
   // Takes the publications over, in order. Does not block on the network or the disk.
   virtual void publish(std::span<const Publication> batch) = 0;
 
-  // After client_dead: throws the old client away and builds a new one. Everything unconfirmed has been completed
-  // with client_dead when it returns. May block for up to a second.
+  // After client_dead, or to take back what the client holds: throws the old client away and builds a new one.
+  // Everything unconfirmed has been completed with client_dead when it returns. May block for up to a second; fails if
+  // it takes longer. Then it has to be called again, and nothing may be published until it has succeeded; but from the
+  // failure on nothing more goes out of what the client holds, and all of it comes back with client_dead.
   virtual Result<void> reopen() = 0;
 
   // Gives up what is in flight (each completed with `unknown`, reason "closed") and releases everything. The relay

@@ -159,6 +159,21 @@ TEST_F(ForwarderTest, WhatWasInFlightWhenTheLeaseRanOutIsTakenBack) {
   EXPECT_EQ(forwarder->end(), RunnerEnd::running);
 }
 
+TEST_F(ForwarderTest, SendsNothingBeforeTheClientHasGivenEverythingBack) {
+  add(1, 1);
+  broker_.set_mode(FakeBroker::Mode::hold);
+  broker_.fail_reopens(3);
+  auto lease = std::make_shared<Lease>();
+  lease->renewed(Lease::now(), 300ms);
+  auto forwarder = start(lease);
+  ASSERT_TRUE(eventually(30s, [&] { return lease->term() == 0; }));
+  broker_.set_mode(FakeBroker::Mode::up);
+  lease->renewed(Lease::now(), std::chrono::hours(1));
+  ASSERT_TRUE(wait_until_marked(1));
+  EXPECT_EQ(broker_.arrivals().size(), 1u);
+  EXPECT_EQ(forwarder->end(), RunnerEnd::running);
+}
+
 TEST_F(ForwarderTest, EndsWhenAnotherRelayHasTakenOver) {
   auto forwarder = start();
   add(1, 1);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "conformance/sink_pump.h"
+#include "support/eventually.h"
 
 namespace outbox::test {
 namespace {
@@ -264,6 +265,20 @@ TEST_P(SinkConformance, ReopenStartsAfresh) {
   }
   bench_->let_go();
   EXPECT_EQ(log_.wait_for(publish(message(3, "c")), kPatience).verdict, Verdict::delivered);
+}
+
+// The far end is silent from the first connection on.
+TEST_P(SinkConformance, ReopenTakesBackWhatWaitsForAConnection) {
+  if (!bench_->hold()) return not_applicable("the far end cannot be held");
+  ASSERT_TRUE(sink_->open(log_));
+  std::vector<RecordPtr> records;
+  for (int i = 1; i <= 3; ++i) records.push_back(message(i, "key-" + std::to_string(i)));
+  const auto published = publish_all(records);
+  bool reopened = static_cast<bool>(sink_->reopen());
+  bench_->let_go();
+  for (const DeliveryId id : published) EXPECT_EQ(log_.wait_for(id, kPatience).verdict, Verdict::client_dead);
+  ASSERT_TRUE(eventually(kPatience, [&] { return reopened = reopened || sink_->reopen(); }));
+  EXPECT_EQ(log_.wait_for(publish(message(4, "d")), kPatience).verdict, Verdict::delivered);
 }
 
 TEST_P(SinkConformance, ASecondSinkGoesOnWhereTheFirstStopped) {

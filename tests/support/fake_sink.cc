@@ -39,6 +39,18 @@ void FakeBroker::keep_arrivals(bool keep) {
   keeps_ = keep;
 }
 
+void FakeBroker::fail_reopens(int count) {
+  const std::lock_guard lock(mutex_);
+  failing_reopens_ = count;
+}
+
+bool FakeBroker::takes_reopen() {
+  const std::lock_guard lock(mutex_);
+  if (failing_reopens_ == 0) return true;
+  --failing_reopens_;
+  return false;
+}
+
 std::vector<FakeBroker::Arrival> FakeBroker::arrivals() const {
   const std::lock_guard lock(mutex_);
   return arrivals_;
@@ -85,15 +97,15 @@ class FakeSink : public Sink {
   }
 
   Result<void> reopen() override {
-    stop();
+    if (worker_.joinable()) stop();
+    if (!broker_.takes_reopen()) return Failure{FailureKind::unavailable, "told by the test"};
     drain(client_dead("reopened", "the client was rebuilt"));
     start();
     return {};
   }
 
   void close() override {
-    if (!worker_.joinable()) return;
-    stop();
+    if (worker_.joinable()) stop();
     drain(unknown("closed", "the sink was closed"));
   }
 

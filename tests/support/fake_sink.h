@@ -33,12 +33,14 @@ class FakeBroker {
   void break_destination(const std::string& address);  // busy, scope destination
   void set_payload_max(std::size_t bytes);             // larger ones: rejected, reason "too_large"
   void keep_arrivals(bool keep);
+  void fail_reopens(int count);  // the next ones
   std::vector<Arrival> arrivals() const;
 
  private:
   friend class FakeSink;
   // What becomes of one publication; waits while the mode is hold. Nothing if `stop` was set meanwhile.
   Outcome take(const Publication& publication, const bool& stop);
+  bool takes_reopen();
   void wake();
 
   mutable std::mutex mutex_;
@@ -49,6 +51,7 @@ class FakeBroker {
   std::set<std::string> broken_;
   std::size_t payload_max_ = 0;
   bool keeps_ = true;
+  int failing_reopens_ = 0;
   std::vector<Arrival> arrivals_;
 };
 

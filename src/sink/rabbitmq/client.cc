@@ -17,6 +17,7 @@ constexpr auto kOrderly = 400ms;  // for the publisher to notice
 constexpr auto kCut = 400ms;      // for librabbitmq to notice that its socket is gone
 
 Outcome closed() { return unknown("closed", "the sink was closed before the broker confirmed"); }
+Outcome reopened() { return client_dead("reopened", "the relay asked for another client"); }
 
 Result<void> readable(const std::string& sink, const std::string& file) {
   if (file.empty() || ::access(file.c_str(), R_OK) == 0) return {};
@@ -70,8 +71,13 @@ Result<void> Client::reopen() {
   std::unique_lock lock(mutex_);
   order_ = Order::reopen;
   wake();
-  if (obeyed_.wait_for(lock, kOrderly + kCut, [this] { return order_ == Order::none; })) return {};
-  order_ = Order::none;
+  const auto obeyed = [this] { return order_ == Order::none; };
+  if (obeyed_.wait_for(lock, kOrderly, obeyed)) return {};
+  lock.unlock();
+  complete_all(reopened());  // first: what the interruption makes of it is not the broker's doing
+  lifeline_->interrupt();
+  lock.lock();
+  if (obeyed_.wait_for(lock, kCut, obeyed)) return {};
   return Failure{FailureKind::unavailable, "sink " + settings_.sink + ": the RabbitMQ client is still connecting"};
 }
 
@@ -120,7 +126,7 @@ bool Client::obey(Publisher& publisher) {
   publisher.add(published);
   if (order == Order::close) return false;
   if (order == Order::none) return true;
-  publisher.restart();
+  publisher.restart(reopened());
   complete(publisher.take_outcomes());
   const std::lock_guard lock(mutex_);
   if (order_ == Order::reopen) order_ = Order::none;
@@ -140,7 +146,7 @@ void Client::wait(const Publisher& publisher) const {
 
 void Client::wake() const { ::eventfd_write(wake_event_, 1); }
 
-// What close() has completed already is nobody's business any more.
+// What close() or reopen() has completed already is nobody's business any more.
 void Client::complete(std::vector<Completion> completions) {
   if (completions.empty()) return;
   {

@@ -57,6 +57,11 @@ bool Lifeline::expired() const {
   return expired_;
 }
 
+void Lifeline::interrupt() {
+  const std::lock_guard lock(mutex_);
+  shut_down();
+}
+
 void Lifeline::cut() {
   const std::lock_guard lock(mutex_);
   cut_ = true;

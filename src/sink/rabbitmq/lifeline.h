@@ -27,6 +27,8 @@ class Lifeline {
   void disarm();
   bool expired() const;
 
+  // Any thread: what is attached is shut down; the next attach() is another connection's.
+  void interrupt();
   // Any thread, for good: what is attached is shut down, and what will be; cut_event() becomes readable.
   void cut();
   int cut_event() const { return event_; }

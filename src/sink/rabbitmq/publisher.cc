@@ -71,7 +71,10 @@ void Publisher::step() {
   has_more_to_do_ = false;
   wants_to_write_ = false;
   const bool unsent = !ready_.empty() || !untried_.empty();
-  if (!connection_ && (!unsent || !connect())) return;
+  if (!connection_) {
+    has_more_to_do_ = unsent && connect();  // which takes long: the relay may have taken back what is to be sent
+    return;
+  }
   read();
   if (connection_ && !blocked_) write();
   if (connection_ && !blocked_) try_exchanges();
@@ -165,8 +168,8 @@ void Publisher::evict_idle_exchanges() {
   std::erase_if(exchanges_, [&](const auto& each) { return each.second.waiting.empty() && each.first != trying_; });
 }
 
-void Publisher::restart() {
-  give_up(client_dead("reopened", "the relay asked for another client"));
+void Publisher::restart(const Outcome& outcome) {
+  give_up(outcome);
   dead_.reset();
   down_.reset();
 }

@@ -38,14 +38,14 @@ class Publisher {
   Publisher(const Settings& settings, Patience patience, Lifeline& lifeline);
 
   void add(std::span<const Publication> published);
-  // Connects, reads, writes, as far as it goes without waiting for the broker's confirmations.
+  // Connects, or reads and writes, as far as it goes without waiting for the broker's confirmations.
   void step();
   std::vector<Completion> take_outcomes() { return std::exchange(outcomes_, {}); }
 
   // Gives back everything with this outcome, without a connection afterwards.
   void give_up(const Outcome& outcome);
-  // As give_up(client_dead); then a new client takes what comes.
-  void restart();
+  // As give_up(); then a new client takes what comes.
+  void restart(const Outcome& outcome);
   // Gives back everything with this outcome and ends the connection in an orderly way.
   void close(const Outcome& outcome);
 
