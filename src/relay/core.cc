@@ -286,7 +286,9 @@ std::vector<SinkView> Core::State::view() const {
     view.name = side->options.name;
     view.breaker = side->out.breaker().state_at(now_);
     view.breaker_reason = side->breaker_reason;
-    view.closed_destinations = side->out.closed_destinations(now_);
+    const Outbound::Held held = side->out.held_destinations(now_);
+    view.held_destinations = held.count;
+    view.held_destination_reason = held.reason;
     view.in_flight = side->out.in_flight();
     view.queued = side->out.size();
     view.parked = side->parked;
@@ -310,6 +312,8 @@ std::vector<SinkView> Core::State::view() const {
       view.held_because = "the breaker is " + std::string(to_string(view.breaker)) + ": " + side->breaker_reason;
     } else if (side->out.breaker().closed_until() > now_) {
       view.held_because = "the far side asked to wait: " + side->breaker_reason;
+    } else if (held.count > 0 && held.count == held.of) {
+      view.held_because = "each destination that it has messages for takes none: " + held.reason;
     }
     views.push_back(std::move(view));
   }

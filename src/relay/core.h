@@ -89,6 +89,11 @@ struct Commands {
     std::string owner;
     std::int64_t row = 0;  // of a delivery that was parked before; else 0
   };
+  struct DestinationTurn {  // for the log: not each turn is one (relay/notice.h)
+    std::size_t sink = 0;
+    std::string destination;  // empty where its name may hold a secret
+    std::string failure;      // empty: it is well again
+  };
   struct Refused {     // see Core::refusal()
     std::string what;  // "message 17 of key order:4: parking it"
     std::string error;
@@ -97,11 +102,12 @@ struct Commands {
   std::optional<Fetch> fetch;
   std::optional<SettleBatch> settle;
   std::optional<Facts> facts;
-  std::optional<Due> due;             // answered by Store::due, then Store::parking
-  std::vector<std::size_t> reopen;    // sinks whose client is dead
-  bool restart = false;               // Store::take_over, Source::open, then started()
-  std::vector<Confirmed> confirmed;   // for metrics
-  std::vector<Died> died;             // dead letters that are stored now, for metrics and the log
+  std::optional<Due> due;            // answered by Store::due, then Store::parking
+  std::vector<std::size_t> reopen;   // sinks whose client is dead
+  bool restart = false;              // Store::take_over, Source::open, then started()
+  std::vector<Confirmed> confirmed;  // for metrics
+  std::vector<Died> died;            // dead letters that are stored now, for metrics and the log
+  std::vector<DestinationTurn> destination_turns;
   std::vector<Refused> refused;       // what the database would not store, each time it was tried
   bool finished = false;              // after stop(), drain() or fencing: nothing is left to do
   SteadyTime wake_at = kNeverSteady;  // call tick() then at the latest
@@ -112,7 +118,8 @@ struct SinkView {
   std::string name;
   BreakerState breaker = BreakerState::closed;
   std::string breaker_reason;           // last failure that counted against it
-  std::size_t closed_destinations = 0;  // "closed" to traffic: their breaker is not
+  std::size_t held_destinations = 0;    // that get nothing but a probe, where the sink has several
+  std::string held_destination_reason;  // why one of them is
   std::size_t in_flight = 0;
   std::size_t queued = 0;
   ParkedCounts parked;
@@ -122,7 +129,7 @@ struct SinkView {
   std::string last_error;
   Time last_delivery{};
   bool at_cap = false;       // parked_max is reached: nothing is read
-  std::string held_because;  // "" or why nothing is read, or why the position stands (refusal())
+  std::string held_because;  // "" or why nothing is read or published, or why the position stands (refusal())
 };
 
 class Core {

@@ -45,6 +45,9 @@ class CoreTest : public ::testing::Test {
       restarts += commands.restart ? 1 : 0;
       reopens += static_cast<int>(commands.reopen.size());
       for (const auto& each : commands.died) died.push_back(each.record->id + " " + each.reason);
+      for (const auto& each : commands.destination_turns) {
+        turns.push_back(each.destination + (each.failure.empty() ? " is well" : " is ill: " + each.failure));
+      }
       for (auto& each : commands.publish) {
         auto& to = options.sinks.size() == 1 ? in_flight : sinks_in_flight[static_cast<int>(each.sink)];
         for (auto& publication : each.batch) to.push_back(std::move(publication));
@@ -156,6 +159,7 @@ class CoreTest : public ::testing::Test {
   std::size_t fetched_max = 0;                             // of the last fetch that brought something
   std::vector<SettleBatch> settled;
   std::vector<std::string> died;
+  std::vector<std::string> turns;  // of destinations
   Result<void> settle_result;
   PageFacts facts;
   ParkedCounts counts;

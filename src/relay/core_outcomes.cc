@@ -57,6 +57,9 @@ void Core::State::on_delivered(Side& side, Delivery& delivery) {
   side.out.breaker().succeeded();
   side.wants_new_key = false;
   delivery.destination->failed_probe_key.clear();
+  if (delivery.destination->notice.well()) {
+    commands_.destination_turns.push_back({side.index, loggable_name(side, *delivery.destination), {}});
+  }
   ++delivery.destination->successes;
   commands_.confirmed.push_back(
       {side.index, database_now_ - delivery.record->created_at, now_ - delivery.published_at});
@@ -146,6 +149,7 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
   }
   release_probe(side, delivery);  // of the breaker that it was not about
   side.breaker_reason = outcome.reason + ": " + outcome.detail;
+  if (!whole_sink) destination_failed(side, *delivery.destination);
   const RetryPolicy& retry = retry_of(side, delivery);
   ++delivery.uncharged;
   Duration pause = full_jitter(retry.base, retry.cap, delivery.uncharged, random_);
@@ -154,6 +158,17 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
   delivery.retry_at = now_ + std::max(pause, outcome.after);
   if (broken(Variant::retry_without_backoff)) delivery.retry_at = now_;
   side.out.reclaim(delivery);
+}
+
+void Core::State::destination_failed(const Side& side, Destination& to) {
+  to.last_failure = side.breaker_reason;
+  if (to.is_the_sink() || to.breaker->state_at(now_) == BreakerState::closed || !to.notice.ill(now_)) return;
+  commands_.destination_turns.push_back({side.index, loggable_name(side, to), to.last_failure});
+}
+
+// Where fields lead nowhere else, an address is a URL: it may hold a secret, and the failure names its host.
+std::string Core::State::loggable_name(const Side& side, const Destination& destination) {
+  return side.options.capabilities.fields_lead_elsewhere ? destination.name : "";
 }
 
 void Core::State::die(Side& side, Delivery& delivery, const std::string& reason, const std::string& error) {
@@ -285,10 +300,10 @@ void Core::State::destination_closed(Side& side, Delivery& delivery) {
     side.out.wake(*delivery.line);
     return;
   }
-  // Where fields lead nowhere else, an address is a URL: it may hold a secret, and the reason names its host.
-  const std::string which = side.options.capabilities.fields_lead_elsewhere ? " of '" + to.name + "'" : "";
+  const std::string name = loggable_name(side, to);
+  const std::string which = name.empty() ? "" : " of '" + name + "'";
   park(side, delivery, DeliveryState::waiting, until, false, "destination_closed",
-       "the breaker" + which + " is closed to traffic: " + side.breaker_reason);
+       "the breaker" + which + " is closed to traffic: " + to.last_failure);
 }
 
 }  // namespace outbox

@@ -388,11 +388,17 @@ SteadyTime Outbound::next_wake(SteadyTime now) const {
   return at;
 }
 
-std::size_t Outbound::closed_destinations(SteadyTime now) const {
-  return static_cast<std::size_t>(std::count_if(destinations_.begin(), destinations_.end(), [&](const auto& each) {
-    return each.second->breaker == &each.second->own_breaker &&
-           each.second->own_breaker.state_at(now) != BreakerState::closed;
-  }));
+Outbound::Held Outbound::held_destinations(SteadyTime now) const {
+  Held held;
+  if (single_destination_) return held;
+  held.of = destinations_.size();
+  for (const auto& [name, destination] : destinations_) {
+    const Breaker& breaker = destination->own_breaker;
+    if (breaker.state_at(now) == BreakerState::closed && breaker.closed_until() <= now) continue;
+    ++held.count;
+    if (held.reason.empty()) held.reason = destination->last_failure;
+  }
+  return held;
 }
 
 bool Outbound::has_untried_key() const {

@@ -22,6 +22,7 @@
 #include "model/delivery.h"
 #include "model/outcome.h"
 #include "relay/budget.h"
+#include "relay/notice.h"
 #include "relay/policy.h"
 #include "relay/progress.h"
 #include "sink/sink.h"
@@ -40,6 +41,10 @@ struct Destination {
   std::uint64_t successes = 0;   // confirmed deliveries, to tell a message's 500 from the destination's
   std::string failed_probe_key;  // the key of the last probe that failed
   std::size_t users = 0;         // deliveries that point here
+  std::string last_failure;      // that counted against it
+  Notice notice;
+
+  bool is_the_sink() const { return breaker != &own_breaker; }
 };
 
 // What a delivery dies of when its turn comes.
@@ -155,7 +160,13 @@ class Outbound {
   // Lines with deliveries of the stream of which nothing is in flight or on its way to the side table, oldest first.
   std::vector<Line*> lines_at_rest();
   void reverse(Line& line);  // a broken variant's
-  std::size_t closed_destinations(SteadyTime now) const;
+  // The destinations that get nothing but a probe at most, of a sink that has several.
+  struct Held {
+    std::size_t count = 0;
+    std::size_t of = 0;  // all that are known
+    std::string reason;  // why one of them is
+  };
+  Held held_destinations(SteadyTime now) const;
   std::vector<std::string> keys_with_parked() const;
 
   // A dead client: nothing is published until it is rebuilt; then `cautious` messages go one by one.

@@ -212,6 +212,16 @@ void Runner::report_death(const Commands::Died& died) {
                                 {"owner", died.owner}});
 }
 
+void Runner::report_turn(const Commands::DestinationTurn& turn) {
+  const std::string& sink = options_.sinks[turn.sink].name;
+  if (turn.failure.empty()) {
+    log::info("a destination takes messages again", {{"sink", sink}, {"destination", turn.destination}});
+  } else {
+    log::warn("a destination takes no messages: its breaker is open",
+              {{"sink", sink}, {"destination", turn.destination}, {"reason", turn.failure}});
+  }
+}
+
 void Runner::on(Completed& event) {
   const std::string& sink = options_.sinks[event.sink].name;
   for (Completion& each : event.completions) {
@@ -284,6 +294,7 @@ void Runner::carry_out(Commands commands) {
     observer_.confirmed(options_.sinks[each.sink].name, each.since_created, each.since_published);
   }
   for (const Commands::Died& each : commands.died) report_death(each);
+  for (const Commands::DestinationTurn& each : commands.destination_turns) report_turn(each);
   for (const Commands::Refused& each : commands.refused) {
     log::every(
         std::chrono::minutes(1), "refused:" + options_.feed.name + each.what, log::Level::error,

@@ -150,6 +150,7 @@ class Runner {
   void settle(SettleBatch batch);
   void give_up_in_flight();
   void report_cap(std::size_t index, const SinkView& sink);
+  void report_turn(const Commands::DestinationTurn& turn);
   void report_death(const Commands::Died& died);
   void publish_view(bool always);
   void end_with(RunnerEnd end, Failure failure = {});

@@ -233,7 +233,7 @@ bool Relay::at_rest() const {
   if (!core_) return false;
   const auto views = core_->view();
   return std::all_of(views.begin(), views.end(), [](const SinkView& view) {
-    return view.breaker == BreakerState::closed && view.closed_destinations == 0 && view.in_flight == 0 &&
+    return view.breaker == BreakerState::closed && view.held_destinations == 0 && view.in_flight == 0 &&
            view.queued == 0;
   });
 }
@@ -242,8 +242,8 @@ std::string Relay::state() const {
   if (!core_) return name_ + " has not started";
   std::string text = name_;
   for (const auto& view : core_->view()) {
-    text += fmt::format(" [{}: breaker {}, {} closed destinations, {} in flight, {} queued, {} waiting{}]", view.name,
-                        to_string(view.breaker), view.closed_destinations, view.in_flight, view.queued,
+    text += fmt::format(" [{}: breaker {}, {} held destinations, {} in flight, {} queued, {} waiting{}]", view.name,
+                        to_string(view.breaker), view.held_destinations, view.in_flight, view.queued,
                         view.parked.waiting, view.held_because.empty() ? "" : ", held: " + view.held_because);
   }
   return text;
