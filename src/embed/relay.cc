@@ -96,7 +96,7 @@ class Relay::Impl {
     if (service_) throw Error("the relay has been started already", {}, false, false);
     if (registered_.empty()) throw Error("the relay has no sink: add_sink() comes before start()", {}, false, false);
     database_ = or_throw(Database::inspect(settings_));
-    or_throw(database_->make_store()->status(database_->feeds(settings_)));
+    or_throw(database_->check_tables());
     for (const std::string& note : database_->notes()) log::warn("this outbox table", {{"note", note}});
     for (Registered& each : registered_) each.pool = std::make_shared<CallPool>(each.sink, each.concurrency);
     service_ = or_throw(RelayService::start(

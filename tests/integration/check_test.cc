@@ -59,6 +59,17 @@ TEST_F(Check, TablesThatAreMissingAreMadeByInit) {
   EXPECT_TRUE(has(all.out, "connected to http://127.0.0.1:")) << "the sinks are looked at all the same: " << all.out;
 }
 
+TEST_F(Check, TablesOfAnOlderVersionAreNamedByEveryCommand) {
+  configure_events();
+  database_->execute("alter table outbox_delivery drop column long_id cascade");
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"check"}, {"status"}, {"list"}, {"run", "--once"}}) {
+    const Ran ran = daemon_.run(command);
+    EXPECT_NE(ran.code, 0) << command[0];
+    EXPECT_TRUE(has(ran.out + ran.err, "those of an older version")) << command[0] << ": " << ran.out << ran.err;
+  }
+}
+
 // The statements that it names are what was missing, all of it, and nothing else.
 TEST_F(Check, APrivilegeThatIsMissingStandsWithTheStatementThatGivesIt) {
   const std::string more = "outbox: { retain: 7d }\ndead_letters: { retain: 30d }\n";

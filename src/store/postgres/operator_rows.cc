@@ -1,5 +1,7 @@
 #include "store/postgres/operator_rows.h"
 
+#include "store/postgres/readiness.h"
+
 namespace outbox {
 
 std::string PgConditions::parameter(db::PgValue value) {
@@ -58,11 +60,8 @@ DeliveryInfo delivery_from(const db::PgRows& rows, int row) {
 Result<db::PgConnection*> operator_connection(PgSession& session) {
   auto opened = session.connection();
   if (!opened) return opened.failure();
-  auto rows = (*opened)->query("select to_regclass($1) is not null", {session.names().audit});
-  if (!rows) return rows.failure();
-  if (rows->flag(0, 0)) return *opened;
-  return Failure{FailureKind::invalid, "there is no table " + session.names().audit +
-                                           ": run `outboxd init` for this database, which upgrades its tables"};
+  if (auto made = check_made(**opened, session); !made) return made.failure();
+  return *opened;
 }
 
 }  // namespace outbox

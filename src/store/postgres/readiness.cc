@@ -42,26 +42,31 @@ MissingGrant missing(const Grant& grant, const std::string& privileges, const st
 
 }  // namespace
 
-Result<void> check_usable(db::PgConnection& connection, const PgSession& session) {
+Result<void> check_made(db::PgConnection& connection, const PgSession& session) {
+  const PgNames& names = session.names();
   auto rows = connection.query(
-      "select pg_is_in_recovery(), to_regclass($1) is null, not exists (select from pg_attribute where attrelid ="
-      " to_regclass($2) and attname = 'long_id')",
-      {session.names().meta, session.names().delivery});
+      "select to_regclass($1) is null, not exists (select from pg_attribute where attrelid = to_regclass($2) and"
+      " attname = 'long_id')",
+      {names.meta, names.delivery});
+  if (!rows) return rows.failure();
+  if (rows->flag(0, 0)) {
+    return Failure{FailureKind::invalid, "there is no table " + names.meta + ": run `outboxd init` for this database"};
+  }
+  if (rows->flag(0, 1)) {
+    return Failure{FailureKind::invalid, "the relay's tables are those of an older version (" + names.delivery +
+                                             " has no column long_id): run `outboxd init` for this database"};
+  }
+  return {};
+}
+
+Result<void> check_usable(db::PgConnection& connection, const PgSession& session) {
+  auto rows = connection.run("select pg_is_in_recovery()");
   if (!rows) return rows.failure();
   if (rows->flag(0, 0)) {
     return Failure{FailureKind::refused,
                    "the database server is a standby: it shows the past and takes no writes; name the primary"};
   }
-  if (rows->flag(0, 1)) {
-    return Failure{FailureKind::invalid,
-                   "there is no table " + session.names().meta + ": run `outboxd init` for this database"};
-  }
-  if (rows->flag(0, 2)) {
-    return Failure{FailureKind::invalid, "the relay's tables are those of an older version (" +
-                                             session.names().delivery +
-                                             " has no column long_id): run `outboxd init` for this database"};
-  }
-  return {};
+  return check_made(connection, session);
 }
 
 Result<void> check_postgres_tables(const std::string& url, const TableMapping& table) {

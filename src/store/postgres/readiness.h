@@ -11,7 +11,9 @@
 
 namespace outbox {
 
-// Fails where our tables are missing or those of an older version, and on a standby.
+// Fails where our tables are missing or those of an older version.
+Result<void> check_made(db::PgConnection& connection, const PgSession& session);
+// The same, and on a standby.
 Result<void> check_usable(db::PgConnection& connection, const PgSession& session);
 // The same, with a connection of its own.
 Result<void> check_postgres_tables(const std::string& url, const TableMapping& table);

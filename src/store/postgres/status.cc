@@ -3,6 +3,7 @@
 
 #include "store/postgres/operations.h"
 #include "store/postgres/parked.h"
+#include "store/postgres/readiness.h"
 #include "store/postgres/sink_control.h"
 #include "store/postgres/unsent.h"
 
@@ -105,6 +106,7 @@ Result<StoreStatus> read_status(PgSession& session, const std::vector<Feed>& fee
   auto opened = session.connection();
   if (!opened) return opened.failure();
   auto& connection = **opened;
+  if (auto made = check_made(connection, session); !made) return made.failure();
   StoreStatus status;
   auto clock = connection.run("select " + sql_micros("clock_timestamp()"));
   if (!clock) return clock.failure();
@@ -119,10 +121,7 @@ Result<StoreStatus> read_status(PgSession& session, const std::vector<Feed>& fee
   }
   auto pauses = read_pauses(session);
   if (!pauses) return pauses.failure();
-  for (SinkPause& pause : *pauses) {
-    const auto found = status.sinks.find(pause.sink);
-    if (found != status.sinks.end()) found->second.pause = std::move(pause);
-  }
+  for (SinkPause& pause : *pauses) status.sinks[pause.sink].pause = pause;
   if (auto read = read_shares(connection, session, status); !read) return read.failure();
   if (auto read = read_relays(connection, session, status); !read) return read.failure();
   return status;
