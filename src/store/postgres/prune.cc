@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "store/audit_trail.h"
+#include "store/postgres/dead_letters.h"
 #include "store/postgres/operations.h"
 #include "store/postgres/park_rows.h"
 
@@ -91,43 +92,54 @@ Result<void> write_audit(db::PgConnection& connection, const PgNames& names, con
   return {};
 }
 
-// Tombstones and old dead letters, once a re-read can no longer meet their message. Where rows are marked that is so at
-// once, but for a page that was read just before.
-Result<std::int64_t> prune_deliveries(db::PgConnection& connection, const PgNames& names,
-                                      const Store::Retention& retention, std::int64_t max_rows, bool dry_run) {
-  std::string finished = "d.state in ('done', 'discarded')";
-  if (retention.dead) {
-    finished = "(" + finished + " or d.state = 'dead' and d.changed_at < now() - " + seconds(*retention.dead) +
-               " * interval '1 second')";
-  }
-  const auto passed = "case when p.sink is null then d.changed_at < now() - interval '5 minutes' else " +
-                      sql_passed("d.xid", "d.seq", "p") + " end";
-  const auto from = " from " + names.delivery + " d left join " + names.position +
-                    " p on p.sink = d.sink and p.s1 is not null and d.lane between p.lane and p.lane_to where " +
-                    finished + " and " + passed;
-  if (dry_run) {
-    auto rows = connection.run("select count(*)" + from);
-    if (!rows) return rows.failure();
-    return rows->integer(0, 0);
-  }
+// " from … where …": the rows `d` in such a state, once a re-read can no longer meet their message. Where rows are
+// marked that is so at once, but for a page that was read just before.
+std::string passed_in_state(const PgNames& names, const std::string& state) {
+  return " from " + names.delivery + " d left join " + names.position +
+         " p on p.sink = d.sink and p.s1 is not null and d.lane between p.lane and p.lane_to where " + state +
+         " and case when p.sink is null then d.changed_at < now() - interval '5 minutes' else " +
+         sql_passed("d.xid", "d.seq", "p") + " end";
+}
+
+std::string delete_sql(const PgNames& names, const std::string& from, std::int64_t max_rows) {
+  return "delete from " + names.delivery + " where delivery_id = any(array(select d.delivery_id" + from + " limit " +
+         std::to_string(max_rows) + "))";
+}
+
+Result<std::int64_t> prune_finished(db::PgConnection& connection, const PgNames& names, std::int64_t max_rows,
+                                    bool dry_run) {
+  const auto from = passed_in_state(names, "d.state in ('done', 'discarded')");
+  auto rows = connection.run(dry_run ? "select count(*)" + from : delete_sql(names, from, max_rows));
+  if (!rows) return rows.failure();
+  return dry_run ? rows->integer(0, 0) : rows->affected();
+}
+
+// What held its key lets it go on: relays that line something up behind it are held meanwhile.
+Result<std::int64_t> prune_dead(db::PgConnection& connection, const PgNames& names, Duration retain,
+                                const std::string& actor, std::int64_t max_rows, bool dry_run) {
+  const auto from = passed_in_state(
+      names, "d.state = 'dead' and d.changed_at < now() - " + seconds(retain) + " * interval '1 second'");
+  auto there = connection.run(dry_run ? "select count(*)" + from : "select 1" + from + " limit 1");
+  if (!there) return there.failure();
+  if (dry_run) return there->integer(0, 0);
+  if (there->empty()) return 0;
   auto transaction = db::PgTransaction::begin(connection);
   if (!transaction) return transaction.failure();
-  auto rows = connection.run("delete from " + names.delivery + " where delivery_id = any(array(select d.delivery_id" +
-                             from + " limit " + std::to_string(max_rows) + ")) returning sink, key, holds_key, state");
+  if (auto held = hold_relays(connection, names); !held) return held.failure();
+  auto rows = connection.run(delete_sql(names, from, max_rows) + " returning sink, key, holds_key");
   if (!rows) return rows.failure();
   std::vector<std::string> sinks, keys;
-  Gone dead;
+  Gone gone;
   for (int i = 0; i < rows->size(); ++i) {
-    if (rows->text(i, 3) == "dead") ++dead[rows->text(i, 0)];
+    ++gone[rows->text(i, 0)];
     if (!rows->flag(i, 2)) continue;
     sinks.push_back(rows->text(i, 0));
     keys.push_back(rows->text(i, 1));
   }
   if (auto promoted = promote_heads(connection, names, sinks, keys); !promoted) return promoted.failure();
-  const Duration retain = retention.dead.value_or(Duration(0));
-  if (auto written = write_audit(connection, names, dead, retain, retention.actor); !written) return written.failure();
+  if (auto written = write_audit(connection, names, gone, retain, actor); !written) return written.failure();
   if (auto done = transaction->commit(); !done) return done.failure();
-  for (const auto& [sink, count] : dead) {
+  for (const auto& [sink, count] : gone) {
     log::warn("dead letters deleted", {{"sink", sink}, {"what", retained_detail(count, retain)}, {"why", kRetained}});
   }
   return rows->size();
@@ -141,6 +153,7 @@ Result<std::int64_t> prune_rows(PgSession& session, const std::vector<Feed>& fee
   if (!opened) return opened.failure();
   auto& connection = **opened;
   std::int64_t gone = 0;
+  const auto room = [&] { return max_rows - (dry_run ? 0 : gone); };
   if (retention.sent) {
     const auto mode = session.table().sent;
     Result<std::int64_t> rows = std::int64_t{0};
@@ -152,10 +165,17 @@ Result<std::int64_t> prune_rows(PgSession& session, const std::vector<Feed>& fee
     if (!rows) return rows;
     gone = *rows;
   }
-  if (!dry_run && gone >= max_rows) return gone;
-  auto rows = prune_deliveries(connection, session.names(), retention, max_rows - (dry_run ? 0 : gone), dry_run);
-  if (!rows) return rows;
-  return gone + *rows;
+  if (room() > 0) {
+    auto rows = prune_finished(connection, session.names(), room(), dry_run);
+    if (!rows) return rows;
+    gone += *rows;
+  }
+  if (retention.dead && room() > 0) {
+    auto rows = prune_dead(connection, session.names(), *retention.dead, retention.actor, room(), dry_run);
+    if (!rows) return rows;
+    gone += *rows;
+  }
+  return gone;
 }
 
 }  // namespace outbox
