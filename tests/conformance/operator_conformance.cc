@@ -521,35 +521,36 @@ TEST_P(OperatorConformance, AForgottenSinkLeavesNothing) {
   EXPECT_EQ(listed(ListedState::pending).size(), 6u) << "a sink of that name begins anew";
 }
 
-// A relay that parks, delivers and lines up rows while people discard and requeue what holds the key: nothing is left
-// behind that nobody would wake.
-TEST_P(OperatorConformance, NobodyIsForgottenBetweenRelayAndOperator) {
-  constexpr int kRounds = 60;
-  std::jthread people([&](const std::stop_token& stop) {
-    const auto own = bench_->make_operator();
-    for (int n = 0; !stop.stop_requested(); ++n) {
-      auto walk = own->begin_walk({});
-      if (!walk) continue;
-      if (n % 2 == 0) {
-        static_cast<void>(own->discard(*walk, 10, act_));
-      } else {
-        static_cast<void>(own->requeue(*walk, 1'000, 10, act_));
-      }
-    }
+// A relay parks what holds a key, and what waits behind it, while people discard and requeue, and retention deletes,
+// what holds it. Each key has one round only: nothing later wakes what was forgotten.
+TEST_P(OperatorConformance, NobodyIsForgottenBetweenRelayOperatorAndRetention) {
+  constexpr int kKeys = 60;
+  const auto beside = [](auto step) {
+    return std::jthread([step](const std::stop_token& stop) {
+      for (int n = 0; !stop.stop_requested(); ++n) step(n);
+    });
+  };
+  const auto own = bench_->make_operator();
+  const auto housekeeper = bench_->make_store();
+  auto people = beside([&](int n) {
+    auto walk = own->begin_walk({});
+    if (!walk) return;
+    static_cast<void>(n % 2 == 0 ? own->discard(*walk, 1, act_) : own->requeue(*walk, 1'000, 1, act_));
   });
-  for (int round = 0; round < kRounds; ++round) {
-    const auto head = bench_->insert("1"), next = bench_->insert("1");
+  auto retention = beside([&](int) { static_cast<void>(housekeeper->prune({feed_}, {{}, 0s}, 1, false)); });
+  for (int key = 0; key < kKeys; ++key) {
+    const auto head = bench_->insert(std::to_string(key)), next = bench_->insert(std::to_string(key));
     SettleBatch batch;
-    for (const auto& run : due()) {
-      for (const auto& parked : run.deliveries) {
-        batch.updates.push_back({parked.row, ParkedUpdate::Kind::done, 0, {}, false, "", "", parked.replays});
-      }
-    }
-    batch.parks = {dead(head, true), behind(next)};
+    batch.position = bench_->after_all();
+    batch.parks = {dead(head, true)};
+    settle(batch);
+    batch.parks = {behind(next)};
     settle(batch);
   }
-  people.request_stop();
-  people.join();
+  for (auto* thread : {&people, &retention}) {
+    thread->request_stop();
+    thread->join();
+  }
   requeue({}, 1'000);
   deliver_due();
   EXPECT_EQ(parking().counts.waiting, 0);
