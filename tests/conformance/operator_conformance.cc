@@ -270,6 +270,21 @@ TEST_P(OperatorConformance, NothingButADeadLetterIsRequeued) {
   EXPECT_EQ(only(b->id).replays, 0);
 }
 
+// A sink may give any reason: what it says of a try is not what somebody did.
+TEST_P(OperatorConformance, WhatIsDeliveredIsNotDiscardedForItsReason) {
+  const auto a = bench_->insert("1"), b = bench_->insert("2");
+  auto replaced = dead(a), discarded = dead(b);
+  replaced.reason = "replaced";
+  discarded.reason = "discarded";
+  park({replaced, discarded});
+  EXPECT_EQ(requeue(), 2);
+  EXPECT_EQ(deliver_due(), ids({a, b}));
+  for (const auto& record : {a, b}) {
+    EXPECT_EQ(only(record->id).state, "done");
+    EXPECT_EQ(life(record->id).deliveries.at(0).state, "done");
+  }
+}
+
 // B113
 TEST_P(OperatorConformance, ARequeueThatWasCutShortIsSimplyDoneAgain) {
   bury(25);

@@ -30,17 +30,14 @@ std::optional<std::string> ids_of(const DeliveryFilter& filter) {
   return json.text();
 }
 
-bool was_discarded(std::string_view state, std::string_view reason) {
-  return state == "done" && (reason == "discarded" || reason == "replaced");
-}
-
 constexpr std::string_view kInfoColumns =
     "SELECT state, message_id, sink, aggregate_type, aggregate_id, type, created_at, row, attempts, replays, "
-    "holds_key, next_attempt_at, reason, last_error, owner, parked_at, updated_at FROM outbox_delivery WHERE ";
+    "holds_key, next_attempt_at, reason, last_error, owner, parked_at, updated_at, discarded FROM outbox_delivery "
+    "WHERE ";
 
 DeliveryInfo read_info(const db::SqliteRows& row) {
   DeliveryInfo info;
-  info.state = was_discarded(row.text(0), row.text(12)) ? "discarded" : row.text(0);
+  info.state = row.integer(17) != 0 ? "discarded" : row.text(0);
   info.message_id = row.text(1);
   info.sink = row.text(2);
   info.aggregate_type = row.text(3);
@@ -164,8 +161,8 @@ Result<void> DeadLetterTable::make_waiting(const Row& row, Time now) {
 }
 
 Result<void> DeadLetterTable::make_discarded(const Row& row, const std::string& reason, Time now) {
-  auto changed = state_.run(sql("UPDATE outbox_delivery SET state = 'done', reason = ?1, holds_key = 0, turn = 0, "
-                                "payload = NULL, updated_at = ?2 WHERE row = ?3"),
+  auto changed = state_.run(sql("UPDATE outbox_delivery SET state = 'done', discarded = 1, reason = ?1, holds_key = 0, "
+                                "turn = 0, payload = NULL, updated_at = ?2 WHERE row = ?3"),
                             {reason, now, row.row});
   if (!changed) return changed.failure();
   return ParkedTable(state_, prefix_).pass_turn(row.sink, row.key);

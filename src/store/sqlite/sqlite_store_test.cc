@@ -351,7 +351,7 @@ TEST(SqliteSchema, IsMadeOnceEvenByTwoAtOnce) {
     for (auto& report : reports) both.emplace_back([&] { report = init_sqlite(file, {}); });
   }
   for (const auto& report : reports) ASSERT_TRUE(report) << report.failure().what;
-  EXPECT_EQ(reports[0]->applied.size() + reports[1]->applied.size(), 4u);
+  EXPECT_EQ(reports[0]->applied.size() + reports[1]->applied.size(), 5u);
   EXPECT_TRUE(init_sqlite(file, {})->applied.empty());
 }
 
@@ -381,7 +381,8 @@ TEST(SqliteSchema, LeavesAForeignTableAlone) {
   ASSERT_TRUE(shop->script("CREATE TABLE events (n INTEGER PRIMARY KEY, body TEXT)"));
   const auto report = init_sqlite(file, {"events", "json", "poll"});
   ASSERT_TRUE(report) << report.failure().what;
-  EXPECT_EQ(report->applied, (std::vector<std::string>{"0001_state", "0002_operations", "0003_forwarding"}));
+  EXPECT_EQ(report->applied,
+            (std::vector<std::string>{"0001_state", "0002_operations", "0003_forwarding", "0004_discarded"}));
   EXPECT_EQ(*shop->integer("SELECT count(*) FROM sqlite_schema"), 1);
 }
 
@@ -407,17 +408,31 @@ TEST(SqliteSchema, OlderStateIsBroughtUpToDateAndTheNextVersionIsUsed) {
     ASSERT_TRUE(
         state->script("DROP INDEX outbox_delivery_dead; DROP TABLE outbox_pause; DROP TABLE outbox_audit;"
                       "DROP INDEX outbox_delivery_unforwarded; ALTER TABLE outbox_delivery DROP COLUMN"
-                      " forwarded; ALTER TABLE outbox_delivery DROP COLUMN forward_refusal"));
+                      " forwarded; ALTER TABLE outbox_delivery DROP COLUMN forward_refusal; ALTER TABLE"
+                      " outbox_delivery DROP COLUMN discarded"));
+    for (const std::string reason : {"http_422", "discarded", "replaced"}) {
+      ASSERT_TRUE(
+          state->run("INSERT INTO outbox_delivery (sink, message_id, ord, key, state, next_attempt_at, reason,"
+                     " last_error, owner, parked_at, updated_at, seq, aggregate_type, aggregate_id, type,"
+                     " payload_json, headers, traceparent, created_at) VALUES ('events', ?1, 1, 'a:1', 'done',"
+                     " 0, ?1, '', '', 0, 0, 1, 'a', '1', 't', 1, '', '', 0)",
+                     {reason}));
+    }
   }
   ASSERT_TRUE(set_version("1"));
   ASSERT_TRUE(open_sqlite_state(file, ""));
   EXPECT_EQ(open_sqlite_state(file, "")->integer("SELECT count(*) FROM outbox_audit").value(), 0);
+  EXPECT_EQ(open_sqlite_state(file, "")
+                ->text("SELECT group_concat(reason) FROM (SELECT reason FROM outbox_delivery WHERE discarded = 1 ORDER"
+                       " BY reason)")
+                .value(),
+            "discarded,replaced");
   const auto again = init_sqlite(file, {});
   EXPECT_TRUE(again->applied.empty());
-  EXPECT_EQ(again->version, 3);
-  ASSERT_TRUE(set_version("4"));
-  EXPECT_TRUE(open_sqlite_state(file, "")) << "the next outboxd's, which only adds";
+  EXPECT_EQ(again->version, 4);
   ASSERT_TRUE(set_version("5"));
+  EXPECT_TRUE(open_sqlite_state(file, "")) << "the next outboxd's, which only adds";
+  ASSERT_TRUE(set_version("6"));
   EXPECT_FALSE(open_sqlite_state(file, ""));
 }
 

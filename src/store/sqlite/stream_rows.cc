@@ -49,8 +49,8 @@ bool has_passed(const Position& position, std::int64_t seq) {
 // Parked: what the side table says counts. What is done there was sent.
 Result<bool> is_parked(const SqliteFiles& files, const DeliveryInfo& message, const std::string& sink, bool passed) {
   auto found = files.state.text(
-      db::with_prefix("SELECT CASE WHEN state = 'done' AND reason NOT IN ('discarded', 'replaced') THEN 'sent' ELSE "
-                      "'parked' END FROM outbox_delivery WHERE message_id = ? AND sink = ?",
+      db::with_prefix("SELECT CASE WHEN state = 'done' AND discarded = 0 THEN 'sent' ELSE 'parked' END FROM "
+                      "outbox_delivery WHERE message_id = ? AND sink = ?",
                       files.prefix),
       {message.message_id, sink});
   if (!found) return found.failure();
