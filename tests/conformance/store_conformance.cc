@@ -397,6 +397,42 @@ TEST_P(StoreConformance, ParkingCounts) {
   EXPECT_EQ(counts.not_due, 0);
 }
 
+// Only what was parked for want of a destination is counted as such, whatever became of the tries since.
+TEST_P(StoreConformance, WhatFailedByItsOwnFaultStaysCharged) {
+  auto closed = waiting(bench_->insert("1"));
+  closed.charged = false;
+  closed.attempts = 0;
+  park({closed, waiting(bench_->insert("2"))});
+  const auto retry = [&](int more_attempts) {
+    SettleBatch batch;
+    for (const auto& run : due()) {
+      const auto& tried = run.deliveries.at(0);
+      batch.updates.push_back({tried.row, ParkedUpdate::Kind::waiting, tried.attempts + more_attempts,
+                               state_.database_now, false, "http_500", "it said no", tried.replays});
+    }
+    EXPECT_EQ(batch.updates.size(), 2u);
+    settle(batch);
+    settle(batch);
+  };
+  retry(0);
+  EXPECT_EQ(parking().counts.uncharged, 1);
+  retry(1);
+  EXPECT_EQ(parking().counts.uncharged, 0);
+  retry(0);
+  EXPECT_EQ(parking().counts.uncharged, 0);
+}
+
+TEST_P(StoreConformance, AFollowerThatFailedItselfIsNotTriedBeforeItsTime) {
+  const auto a = bench_->insert("1"), b = bench_->insert("1"), c = bench_->insert("1");
+  park({waiting(a), waiting(b, 1h), behind(c)});
+  const auto runs = due();
+  EXPECT_EQ(ids(runs), std::vector<std::string>{a->id});
+  EXPECT_TRUE(runs.at(0).more);
+  update(runs.at(0).deliveries.at(0).row, ParkedUpdate::Kind::done);
+  EXPECT_TRUE(due().empty());
+  EXPECT_EQ(parking().next_due, state_.database_now + 1h);
+}
+
 TEST_P(StoreConformance, TombstonesStayUntilThePositionHasPassed) {
   const auto record = bench_->insert("1");
   park({waiting(record)});

@@ -222,7 +222,7 @@ class MemoryStore final : public Store {
       row.state = update.kind == ParkedUpdate::Kind::dead ? "dead" : "waiting";
       row.died_at = state_->now();
       if (row.park.attempts == 0 && update.attempts > 0) row.parked_at = state_->now();
-      row.park.charged = update.attempts > row.park.attempts;
+      row.park.charged = row.park.charged || update.attempts > row.park.attempts;
       row.park.attempts = update.attempts;
       row.park.next_attempt = update.next_attempt;
       row.park.holds_key = update.holds_key;

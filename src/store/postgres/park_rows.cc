@@ -80,7 +80,8 @@ constexpr const char* kBlocks = "(state = 'waiting' and not not_due or state = '
 Result<void> insert_parked(db::PgConnection& connection, const PgNames& names, const std::vector<Park>& parks) {
   if (parks.empty()) return {};
   const auto columns = column_list();
-  // `behind`: something earlier in the batch, or a row that is parked already, stands in the key's way.
+  // `behind`: something earlier in the batch, or a row that is parked already, stands in the key's way. Such a row
+  // waits for its turn only, unless it has failed itself.
   const auto sql =
       "with p as (select *, coalesce(bool_or(" + std::string(kBlocks) +
       ") over (partition by sink, key order by n rows between unbounded preceding and 1 preceding), false)"
@@ -90,7 +91,7 @@ Result<void> insert_parked(db::PgConnection& connection, const PgNames& names, c
       names.delivery + " (lane, long_id, " + columns + ") select " + db::pg_lane("key", kLanes) +
       ", nullif(message_id, " + sql_short_id("message_id") + "), " + sql_short_id("message_id") +
       ", sink, key, state, attempts, charged, not_due, holds_key, case when state = 'waiting' and (not_due "
-      "or not behind) then next_attempt_at end, reason,"
+      "or not behind or attempts > 0 and next_attempt_at > now()) then next_attempt_at end, reason,"
       " last_error, owner, seq, xid, aggregate_type, aggregate_id, type, body, body_is_json, headers, traceparent,"
       " aggregate_version, schema_version, created_at, not_before from p order by n"
       " on conflict (message_id, sink) do nothing";

@@ -132,11 +132,9 @@ Result<void> ParkedTable::update(const ParkedUpdate& update, Time now, Touched& 
                            {now, update.row});
       break;
     case ParkedUpdate::Kind::waiting:
-      // A batch that is written a second time finds its own next_attempt_at and leaves `charged` as it is.
       changed = state_.run(
-          sql("UPDATE outbox_delivery SET charged = CASE WHEN ?1 > attempts THEN 1 WHEN "
-              "next_attempt_at = ?2 THEN charged ELSE 0 END, "
-              "parked_at = CASE WHEN attempts = 0 AND ?1 > 0 THEN ?5 ELSE parked_at END, attempts = ?1, not_due = 0, "
+          sql("UPDATE outbox_delivery SET charged = charged OR ?1 > attempts, parked_at = CASE WHEN attempts = 0 AND "
+              "?1 > 0 THEN ?5 ELSE parked_at END, attempts = ?1, not_due = 0, "
               "next_attempt_at = ?2, reason = ?3, last_error = ?4, updated_at = ?5 WHERE row = ?6"),
           {update.attempts, update.next_attempt, update.reason, valid_utf8(update.error, kErrorMax), now, update.row});
       break;
