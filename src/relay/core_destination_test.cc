@@ -63,8 +63,8 @@ TEST_F(CoreDestinationTest, OneThatFlapsDoesNotFlood) {
 
 TEST_F(CoreDestinationTest, AnAddressThatMayHoldASecretIsNotSaid) {
   options.sinks[0].capabilities.fields_lead_elsewhere = false;
-  routes[0].address = "https://user:secret@a/{aggregate_id}";
-  routes.push_back({"events", {}, "other", "https://b/", "", {}, false});
+  routes[0].address = "user:secret@a/{aggregate_id}";
+  routes.push_back({"events", {}, "other", "b", "", {}, false});
   start();
   for (int i = 0; i < 5; ++i) {
     row("a");
