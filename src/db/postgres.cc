@@ -15,6 +15,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kPostgresEpoch = 946'684'800'000'000;  // 2000-01-01 in microseconds since 1970
 
+// The server's last 29 years do not fit into microseconds since 1970.
+constexpr Time kLatest = Time::max() - Duration(1);
+
 constexpr std::string_view kReadOnly = "25006";
 
 FailureKind kind_of(std::string_view sqlstate) {
@@ -444,6 +447,7 @@ Time pg_timestamp(std::string_view bytes) {
   const auto since_2000 = pg_int64(bytes);
   if (since_2000 == INT64_MAX) return kNever;
   if (since_2000 == INT64_MIN) return Time::min();
+  if (since_2000 > kLatest.time_since_epoch().count() - kPostgresEpoch) return kLatest;
   return Time(Duration(since_2000 + kPostgresEpoch));
 }
 

@@ -20,5 +20,18 @@ TEST(PgTimeTest, WritesEachTimeThatTheServerKnows) {
   EXPECT_EQ(pg_time(Time::min()), "-infinity");
 }
 
+TEST(PgTimeTest, ATimeThatDoesNotFitIsTheLatest) {
+  const auto read = [](std::int64_t since_2000) {
+    std::string bytes;
+    for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(since_2000 >> shift);
+    return pg_timestamp(bytes);
+  };
+  EXPECT_EQ(read(0), Time(seconds(946'684'800)));
+  EXPECT_EQ(read(INT64_MAX), kNever);
+  EXPECT_EQ(read(INT64_MIN), Time::min());
+  EXPECT_EQ(read(9'223'371'331'199'999'999), Time::max() - Duration(1)) << "294276-12-31 23:59:59.999999";
+  EXPECT_EQ(pg_time(read(9'223'371'331'199'999'999)).substr(0, 6), "294247");
+}
+
 }  // namespace
 }  // namespace outbox::db

@@ -181,6 +181,22 @@ TEST_F(DaemonRun, SigtermDoesNotWaitForADatabaseThatDoesNotAnswer) {
   EXPECT_LE(stub_.request_count(), 2u);
 }
 
+// A year that does not fit into microseconds since 1970.
+TEST_F(DaemonRun, WhatIsForTheEndOfTimeWaits) {
+  configure_events();
+  const auto id =
+      database_->query("select outbox_send('order', '1', 'T', '{}', not_before => '294276-12-31 23:59:59+00')")
+          .at(0)
+          .at(0)
+          .value();
+  EXPECT_EQ(daemon_.run({"run", "--once"}).code, 0);
+  EXPECT_EQ(stub_.request_count(), 0u);
+  EXPECT_EQ(state_of(id), "waiting");
+  const Ran show = daemon_.run({"show", id});
+  EXPECT_EQ(show.code, 0) << show.err;
+  EXPECT_EQ(daemon_.run({"list", "--state", "waiting"}).code, 0);
+}
+
 // The statements of docs/guide/operations.md, under another role's name.
 std::string grants_of_the_guide(const std::string& role) {
   const std::string page = read_file(source_dir() / "docs/guide/operations.md");

@@ -74,7 +74,8 @@ std::string PgSession::lane_expression(const std::string& t) const {
 }
 
 std::string sql_micros(const std::string& expression) {
-  return "case when isfinite(" + expression + ") then (extract(epoch from " + expression + ") * 1000000)::bigint end";
+  return "case when isfinite(" + expression + ") then least(extract(epoch from " + expression +
+         ") * 1000000, 9223372036854000000)::bigint end";  // the server's last years do not fit
 }
 
 Time pg_micros(const db::PgRows& rows, int row, int column) {
