@@ -61,13 +61,13 @@ void Progress::settle(Ordinal ordinal) {
   OUTBOX_ASSERT(slot.open > 0);
   if (--slot.open > 0) return;
   become_settled(slot);
-  moved_ = true;
   advance();
 }
 
 void Progress::become_settled(Slot& slot) {
   bytes_ -= slot.record->bytes();
   ++settled_;
+  moved_ = true;
   if (keeps_settled_) newly_settled_.push_back(std::move(slot.record));
   slot.record.reset();
 }

@@ -47,6 +47,18 @@ TEST(ProgressTest, PositionCoversTheSettledPrefixOnly) {
   EXPECT_EQ(progress.bytes(), 0u);
 }
 
+// A table is marked row by row, whatever holds the prefix.
+TEST(ProgressTest, WhatNobodyHasToSettleIsThereToBeMarked) {
+  Progress progress;
+  progress.restart({});
+  progress.keep_settled(true);
+  progress.add(record(1), 1, kFirst);
+  EXPECT_FALSE(progress.moved());
+  progress.add(record(2), 0, kFirst);
+  EXPECT_TRUE(progress.moved());
+  EXPECT_EQ(progress.take_settled().size(), 1u);
+}
+
 TEST(ProgressTest, EndOfWindowMovesItsStart) {
   Progress progress;
   progress.restart({"10:10:", "", 0, {}});
