@@ -3,8 +3,10 @@
 //   class Mailer : public outbox::MessageSink {
 //    public:
 //     outbox::DeliveryOutcome deliver(const outbox::OutboundMessage& message) override {
-//       if (!is_address(message.aggregate_id)) return outbox::DeliveryOutcome::rejected("bad_address", "not a
-//       mailbox"); server_.send(message.aggregate_id, message.payload);  // throws where it fails: it is tried again
+//       if (!is_address(message.aggregate_id)) {
+//         return outbox::DeliveryOutcome::rejected("bad_address", "not a mailbox");
+//       }
+//       server_.send(message.aggregate_id, message.payload);  // throws where it fails: it is tried again
 //       return outbox::DeliveryOutcome::delivered();
 //     }
 //   };
@@ -24,7 +26,9 @@ namespace outbox {
 // A message on its way to a sink: as it was enqueued, and what is known of it since.
 struct OutboundMessage : Message {
   std::chrono::sys_time<std::chrono::microseconds> created_at;  // by the database's clock, UTC
-  int attempt = 1;                                              // of those that count: see DeliveryOutcome
+  // 1 for the first try. Tries that were charged to nobody (see DeliveryOutcome) count too, but are forgotten when the
+  // relay ends or the message is stored for later: it may go back.
+  int attempt = 1;
 };
 
 // What came of one call of deliver(). `reason` is a short stable word ("bad_address"), by which dead letters are found
