@@ -1,6 +1,6 @@
 // Sharing: how relays divide a feed's lanes among themselves. Each relay decides for itself, from the same roster, and
 // no two decisions collide: what is free is taken by who has least (a race is settled by Store::take_over), and only
-// who has most gives, once nothing is free. So a joiner is served in one round, and nothing is handed to and fro.
+// who has most gives, once nothing is free. So a joiner is served within two rounds, and nothing is handed to and fro.
 //
 // Whole shares are given before one is cut; a share is never cut below kLanesMin, so shares stay few.
 //

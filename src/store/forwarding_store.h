@@ -1,6 +1,6 @@
 // ForwardingStore: dead letters whose copies are still to be sent to the sink that `dead_letters.forward` names
-// (relay/forwarding.h). The dead letter itself stays as it is; what is remembered with it is which of its deaths was
-// forwarded, so that a restart sends what was not sent, and what is sent again and dies again is forwarded again.
+// (relay/forwarding_core.h). The dead letter itself stays as it is; what is remembered with it is which of its deaths
+// was forwarded, so that a restart sends what was not sent, and what is sent again and dies again is forwarded again.
 //
 // One relay forwards at a time: it holds the one share of kForwardingFeed (store/leases.h). A dead letter that was
 // requeued or discarded before its copy was sent is not forwarded.
