@@ -90,6 +90,17 @@ TEST_F(CoreHoldTest, BadAddressDiesInItsTurn) {
   EXPECT_EQ(parked(), Texts{"m-2 bad_address"});
 }
 
+TEST_F(CoreHoldTest, BadAddressOfWhatWasParkedIsCalledThatToo) {
+  routes[0].address = "topic.{unheard_of}";
+  runs = {{"order:4", {{11, CoreTest::row("4"), 1, 0}, {12, CoreTest::row("4"), 0, 0}}, false}};
+  rows.clear();
+  start();
+  ASSERT_EQ(settled.size(), 1u);
+  ASSERT_EQ(settled[0].updates.size(), 1u) << "what stands behind it waits";
+  EXPECT_EQ(settled[0].updates[0].reason, "bad_address");
+  EXPECT_TRUE(settled[0].updates[0].holds_key);
+}
+
 TEST_F(CoreHoldTest, NothingGoesOutBehindWhatMayComeToHoldTheKey) {
   options.sinks[0].capabilities.pipelines_key = true;
   route_of_type("other");

@@ -120,14 +120,15 @@ void Core::State::route_record(Side& side, const RecordPtr& record, const Route&
   }
   std::optional<std::string> address = expand(route, *record);
   Delivery& delivery = side.out.append(line, record, route, address.value_or(std::string()), ordinal);
-  if (!address) {
-    die(side, delivery, "bad_address", "the route's address '" + route.address + "' names an unknown field");
-  } else if (!die_if_too_large(side, delivery)) {
-    side.out.wake(line);
-  }
+  if (!die_if_unfit(side, delivery, address.has_value())) side.out.wake(line);
 }
 
-bool Core::State::die_if_too_large(Side& side, Delivery& delivery) {
+// Of what no try would mend.
+bool Core::State::die_if_unfit(Side& side, Delivery& delivery, bool has_address) {
+  if (!has_address) {
+    die(side, delivery, "bad_address", "the route's address '" + delivery.route->address + "' names an unknown field");
+    return true;
+  }
   const std::size_t limit = side.options.capabilities.payload_max;
   const std::size_t size = delivery.record->payload.size();
   if (limit == 0 || size <= limit) return false;
@@ -152,9 +153,7 @@ void Core::State::load_run(Side& side, ParkedRun run) {
 // False if it died and holds its key: nothing behind it may be loaded.
 bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
   const Route* route = router_->match(side.options.name, *parked.record);
-  std::optional<std::string> address;
-  if (route != nullptr) address = expand(*route, *parked.record);
-  if (!address) {
+  if (route == nullptr) {
     ParkedUpdate update;
     update.row = parked.row;
     update.kind = ParkedUpdate::Kind::dead;
@@ -166,8 +165,10 @@ bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
     add_update(side, line.key, std::move(update));
     return true;
   }
+  const std::optional<std::string> address = expand(*route, *parked.record);
   const auto seen = side.successes_seen.find(parked.record->id);
-  Delivery& delivery = side.out.append_parked(line, std::move(parked.record), *route, *address, parked.row);
+  Delivery& delivery =
+      side.out.append_parked(line, std::move(parked.record), *route, address.value_or(std::string()), parked.row);
   delivery.replays = parked.replays;
   delivery.attempts = parked.attempts;
   delivery.failing_since = parked.failing_since;
@@ -176,7 +177,7 @@ bool Core::State::load_parked(Side& side, Line& line, Parked parked) {
     delivery.was_tried = true;
     side.successes_seen.erase(seen);
   }
-  return !die_if_too_large(side, delivery) || !route->dead_letter_holds_key;
+  return !die_if_unfit(side, delivery, address.has_value()) || !route->dead_letter_holds_key;
 }
 
 }  // namespace outbox

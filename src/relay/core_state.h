@@ -106,7 +106,7 @@ class Core::State {
   void route_record(Side& side, const RecordPtr& record, const Route& route, Ordinal ordinal, const PageFacts& facts);
   void load_run(Side& side, ParkedRun run);
   bool load_parked(Side& side, Line& line, Parked parked);
-  bool die_if_too_large(Side& side, Delivery& delivery);
+  bool die_if_unfit(Side& side, Delivery& delivery, bool has_address);
 
   // core_outcomes.cc
   void outcome(Side& side, Delivery& delivery, const Outcome& outcome);
