@@ -378,7 +378,8 @@ void Runner::open_source(const FeedState& state, std::uint64_t asked) {
   events_.push(TakenOver{state, asked});
 }
 
-// The drain time-out is over: what is in flight comes back as unknown, stays unsettled and is sent again next time.
+// The drain time-out is over: what is in flight comes back and says nothing about its messages (on(Completed)). It
+// stays unsettled and is sent again next time.
 void Runner::give_up_in_flight() {
   gave_up_ = true;
   log::warn("giving up what is in flight: the drain time-out is over", {{"feed", options_.feed.name}});

@@ -41,7 +41,7 @@ struct FeedParts {
 };
 
 struct RunnerOptions {
-  std::string relay;            // this process's name, for take-over and heartbeats
+  std::string relay;            // this process's name, for the take-over
   Duration drain_timeout{10s};  // stop(): how long what is in flight may take
   std::uint64_t seed = 1;
   std::shared_ptr<const Lease> lease{};  // none: nobody else can be there
