@@ -35,6 +35,9 @@ inline constexpr MetricInfo kWaitingForDestination{"outbox_waiting_for_destinati
                                                    "parked_max bounds"};
 inline constexpr MetricInfo kAtCap{"outbox_at_cap", gauge, "sink",
                                    "1: parked_max is reached, and nothing is read until there is room"};
+inline constexpr MetricInfo kHeldDestinations{"outbox_held_destinations", gauge, "sink",
+                                              "Destinations of a sink with several that get nothing but a probe: "
+                                              "their breaker is not closed, or they asked to wait"};
 inline constexpr MetricInfo kPaused{"outbox_paused", gauge, "sink", "1: somebody has paused the sink"};
 inline constexpr MetricInfo kDead{"outbox_dead_total", counter, "sink,reason", "Messages that became dead letters"};
 inline constexpr MetricInfo kAttempts{"outbox_attempts_total", counter, "sink,outcome",
@@ -86,6 +89,7 @@ inline constexpr MetricInfo kAll[] = {
     kDuplicates,
     kWaitingForDestination,
     kAtCap,
+    kHeldDestinations,
 };
 
 }  // namespace outbox::metric

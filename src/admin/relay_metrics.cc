@@ -59,6 +59,7 @@ RelayMetrics::SinkSeries RelayMetrics::make_series(const std::string& sink) {
                   metrics_.gauge(metric::kPaused, labels),
                   metrics_.gauge(metric::kWaitingForDestination, labels),
                   metrics_.gauge(metric::kAtCap, labels),
+                  metrics_.gauge(metric::kHeldDestinations, labels),
                   {{"", metrics_.gauge(metric::kDeadLetters, with("owner", ""))}}};
   for (const Verdict verdict : kVerdicts) {
     made.attempts.emplace(verdict, metrics_.counter(metric::kAttempts, with("outcome", to_string(verdict))));
@@ -120,17 +121,26 @@ void RelayMetrics::refresh_leases(int lanes_owned, std::uint64_t lost) {
 
 void RelayMetrics::refresh(std::span<const FeedView> feeds) {
   std::optional<Time> last_poll;
+  std::map<std::string, const SinkView*> views;
   for (const FeedView& feed : feeds) {
     last_poll = earlier(last_poll, feed.last_poll);
-    for (const SinkView& view : feed.sinks) {
-      SinkSeries& of_sink = series(view.name);
-      of_sink.in_flight.set(static_cast<double>(view.in_flight));
-      of_sink.last_delivery.set(seconds(view.last_delivery));
-      of_sink.at_cap.set(view.at_cap ? 1 : 0);
-      for (auto& [state, gauge] : of_sink.breaker) gauge.set(state == view.breaker ? 1 : 0);
-    }
+    for (const SinkView& view : feed.sinks) views[view.name] = &view;
   }
-  if (last_poll) metrics_.gauge(metric::kLastPoll).set(seconds(*last_poll));
+  for (auto& [name, of_sink] : sinks_) {
+    const auto found = views.find(name);
+    show(of_sink, found == views.end() ? nullptr : found->second);
+  }
+  if (last_poll && *last_poll != kNever) metrics_.gauge(metric::kLastPoll).set(seconds(*last_poll));
+}
+
+// Null: this relay does nothing for the sink, or no more.
+void RelayMetrics::show(SinkSeries& of_sink, const SinkView* view) {
+  for (auto& [state, gauge] : of_sink.breaker) gauge.set(view != nullptr && state == view->breaker ? 1 : 0);
+  of_sink.in_flight.set(view == nullptr ? 0 : static_cast<double>(view->in_flight));
+  of_sink.held_destinations.set(view == nullptr ? 0 : static_cast<double>(view->held_destinations));
+  if (view == nullptr) return;
+  of_sink.last_delivery.set(seconds(view->last_delivery));
+  of_sink.at_cap.set(view->at_cap ? 1 : 0);
 }
 
 // An owner whose dead letters are all gone stays, at 0: an alert on it ends.
@@ -160,10 +170,17 @@ void RelayMetrics::refresh(std::span<const FeedStatus> feeds) {
       of_sink.waiting.set(static_cast<double>(stored.parked.waiting));
       of_sink.dead.set(static_cast<double>(stored.parked.dead));
       of_sink.oldest_due.set(seconds(earlier(stored.oldest_waiting, each.status.oldest_unsent)));
-      of_sink.paused.set(stored.pause ? 1 : 0);
       of_sink.waiting_for_destination.set(static_cast<double>(stored.parked.uncharged));
       refresh_owners(sink, stored.dead_by_owner);
     }
+  }
+  // Also of the sink of dead letters, which no feed has to have.
+  for (auto& [name, of_sink] : sinks_) {
+    const bool paused = std::any_of(feeds.begin(), feeds.end(), [&, &sink = name](const FeedStatus& each) {
+      const auto found = each.status.sinks.find(sink);
+      return found != each.status.sinks.end() && found->second.pause;
+    });
+    of_sink.paused.set(paused ? 1 : 0);
   }
   metrics_.gauge(metric::kUnsentRows).set(static_cast<double>(unsent));
   metrics_.gauge(metric::kOldestUnsent).set(seconds(oldest_unsent));

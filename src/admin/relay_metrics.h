@@ -62,10 +62,12 @@ class RelayMetrics : public RelayObserver {
     Gauge paused;
     Gauge waiting_for_destination;
     Gauge at_cap;
+    Gauge held_destinations;
     std::map<std::string, Gauge> dead_of_owner;
   };
   SinkSeries make_series(const std::string& sink);
   SinkSeries& series(const std::string& sink);
+  static void show(SinkSeries& of_sink, const SinkView* view);
   void refresh_owners(const std::string& sink, const std::map<std::string, std::int64_t>& dead_by_owner);
 
   Metrics& metrics_;

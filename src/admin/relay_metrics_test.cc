@@ -69,6 +69,30 @@ TEST_F(RelayMetricsTest, StatesComeFromTheViews) {
   EXPECT_TRUE(has("outbox_last_poll_timestamp_seconds 1600000000"));
 }
 
+// The sink of dead letters: the forwarder's view, which tells nothing of reading, and a pause in the store.
+TEST_F(RelayMetricsTest, ASinkThatNoFeedHasIsMeasuredWhileItIsThere) {
+  FeedView feed;
+  feed.last_poll = Time(1'700'000'000s);
+  FeedView forwarding;
+  forwarding.last_poll = kNever;
+  forwarding.sinks.resize(1);
+  forwarding.sinks[0].name = "audit";
+  forwarding.sinks[0].breaker = BreakerState::open;
+  forwarding.sinks[0].held_destinations = 2;
+  relay.refresh(std::vector{feed, forwarding});
+  EXPECT_TRUE(has("outbox_breaker_state{sink=\"audit\",state=\"open\"} 1")) << metrics.text();
+  EXPECT_TRUE(has("outbox_held_destinations{sink=\"audit\"} 2"));
+  EXPECT_TRUE(has("outbox_last_poll_timestamp_seconds 1700000000"));
+  relay.refresh(std::vector{feed});
+  EXPECT_TRUE(has("outbox_breaker_state{sink=\"audit\",state=\"open\"} 0")) << "another relay forwards now";
+
+  RelayMetrics::FeedStatus events{{"events", {"events"}, true, false}, {}};
+  events.status.sinks["audit"].pause = SinkPause{"audit", "ana", "", Time{}};
+  relay.refresh(std::vector{events});
+  EXPECT_TRUE(has("outbox_paused{sink=\"audit\"} 1"));
+  EXPECT_TRUE(has("outbox_paused{sink=\"events\"} 0"));
+}
+
 TEST_F(RelayMetricsTest, CountsComeFromTheStorePerFeed) {
   RelayMetrics::FeedStatus events{{"events", {"events"}, true, false}, {}};
   events.status.unsent = 7;

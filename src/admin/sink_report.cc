@@ -55,12 +55,14 @@ class ReportReader : public JsonVisitor {
     if (name_ == "breaker") report.breaker = value;
     if (name_ == "breaker_reason") report.breaker_reason = value;
     if (name_ == "held_because") report.held_because = value;
+    if (name_ == "held_destination_reason") report.held_destination_reason = value;
     if (name_ == "last_error") report.last_error = value;
   }
 
   void read_number(const std::string& text) {
     SinkReport& report = reports.back();
     if (name_ == "delivered") report.delivered = std::strtoull(text.c_str(), nullptr, 10);
+    if (name_ == "held_destinations") report.held_destinations = std::strtoull(text.c_str(), nullptr, 10);
     if (name_ == "in_flight") report.in_flight = std::strtoull(text.c_str(), nullptr, 10);
     if (name_ == "rate") report.rate = std::strtod(text.c_str(), nullptr);
     if (name_ == "last_error_us") report.last_error_at = Time(Duration(std::strtoll(text.c_str(), nullptr, 10)));
@@ -81,6 +83,8 @@ std::string to_json(std::span<const SinkReport> reports) {
   for (const SinkReport& report : reports) {
     json.begin_object().key("sink").value(report.sink).key("breaker").value(report.breaker);
     json.key("breaker_reason").value(report.breaker_reason).key("held_because").value(report.held_because);
+    json.key("held_destinations").value(report.held_destinations);
+    json.key("held_destination_reason").value(report.held_destination_reason);
     json.key("last_error").value(report.last_error);
     json.key("last_error_us").value(report.last_error_at.time_since_epoch().count());
     json.key("delivered").value(report.delivered);
@@ -118,6 +122,8 @@ SinkReport SinkReporter::report(const SinkView& view, Clock::time_point now) {
   report.breaker = to_string(view.breaker);
   report.breaker_reason = view.breaker == BreakerState::closed ? "" : view.breaker_reason;
   report.held_because = view.held_because;
+  report.held_destinations = view.held_destinations;
+  report.held_destination_reason = view.held_destination_reason;
   report.last_error = view.last_error;
   report.delivered = view.delivered;
   report.in_flight = view.in_flight;

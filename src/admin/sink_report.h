@@ -19,9 +19,11 @@ namespace outbox {
 
 struct SinkReport {
   std::string sink;
-  std::string breaker;         // closed, open, half_open
-  std::string breaker_reason;  // why it is not closed
-  std::string held_because;    // why nothing is read, or empty
+  std::string breaker;                  // closed, open, half_open
+  std::string breaker_reason;           // why it is not closed
+  std::string held_because;             // why nothing is read, or empty
+  std::uint64_t held_destinations = 0;  // of a sink with several: they get nothing but a probe
+  std::string held_destination_reason;  // why one of them is
   std::string last_error;
   Time last_error_at{};         // the epoch: not known, or none yet
   std::uint64_t delivered = 0;  // since the relay started

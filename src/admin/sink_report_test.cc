@@ -11,6 +11,8 @@ TEST(SinkReport, ReadsBack) {
   report.breaker = "open";
   report.breaker_reason = "refused";
   report.held_because = "breaker open";
+  report.held_destinations = 3;
+  report.held_destination_reason = "no_exchange";
   report.last_error = "connection \"refused\"\n";
   report.last_error_at = Time(Duration(1'700'000'000'000'001));
   report.delivered = 1ull << 60;
@@ -25,6 +27,8 @@ TEST(SinkReport, ReadsBack) {
   EXPECT_EQ(back.breaker, report.breaker);
   EXPECT_EQ(back.breaker_reason, report.breaker_reason);
   EXPECT_EQ(back.held_because, report.held_because);
+  EXPECT_EQ(back.held_destinations, report.held_destinations);
+  EXPECT_EQ(back.held_destination_reason, report.held_destination_reason);
   EXPECT_EQ(back.last_error, report.last_error);
   EXPECT_EQ(back.last_error_at, report.last_error_at);
   EXPECT_EQ(back.delivered, report.delivered);

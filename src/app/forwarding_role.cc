@@ -63,11 +63,17 @@ Result<void> ForwardingRole::start() {
   options.lease = lease_;
   Forwarder::Hooks hooks{
       [this](const Forwarded& each) { parts_.observer.forwarded(sink_.name, !each.refusal.empty()); },
-      [this](std::int64_t left) { parts_.observer.unforwarded(left); }};
+      [this](std::int64_t left) { parts_.observer.unforwarded(left); },
+      [this](Verdict verdict) { parts_.observer.attempted(sink_.name, verdict); },
+      [this](BreakerState to) { parts_.observer.breaker_changed(sink_.name, to); }};
   forwarder_ = std::make_unique<Forwarder>(parts_.database.make_forwarding(), *std::move(sink), std::move(options),
                                            std::move(hooks));
   forwarder_->pause(paused_);
   return forwarder_->start();
+}
+
+std::optional<SinkView> ForwardingRole::view() const {
+  return forwarder_ ? std::optional(forwarder_->view()) : std::nullopt;
 }
 
 void ForwardingRole::pause(bool paused) {

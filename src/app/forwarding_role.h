@@ -25,6 +25,7 @@ class ForwardingRole {
   // Starts or forgets the forwarder, as the roster says. Fails where no waiting mends it.
   Result<void> follow(const Roster& roster);
   const std::string& sink() const { return sink_.name; }
+  std::optional<SinkView> view() const;  // none: another relay forwards, or nobody yet
   void pause(bool paused);
   void stop();
 

@@ -340,6 +340,10 @@ std::vector<FeedView> RelayService::view() const {
   const std::lock_guard lock(mutex_);
   std::vector<FeedView> views;
   for (const Feed& feed : factory_.feeds()) views.push_back(view_of(feed));
+  auto forwarding = forwarding_ ? forwarding_->view() : std::nullopt;
+  if (!forwarding) return views;
+  hold_if_paused(*forwarding);
+  add_forwarding(views, *forwarding);
   return views;
 }
 
@@ -351,11 +355,13 @@ FeedView RelayService::view_of(const Feed& feed) const {
   const auto owner = owners_.find(feed.name);
   if (shares.empty()) return stand_by_view(feed, owner == owners_.end() ? "" : owner->second, database_error_);
   FeedView view = merged(shares);
-  for (SinkView& sink : view.sinks) {
-    const auto pause = pauses_.find(sink.name);
-    if (pause != pauses_.end()) sink.held_because = to_text(pause->second);
-  }
+  for (SinkView& sink : view.sinks) hold_if_paused(sink);
   return view;
+}
+
+void RelayService::hold_if_paused(SinkView& sink) const {
+  const auto pause = pauses_.find(sink.name);
+  if (pause != pauses_.end()) sink.held_because = to_text(pause->second);
 }
 
 int RelayService::lanes_owned() const {

@@ -42,7 +42,7 @@ class RelayService {
   RunnerEnd wait_until(std::chrono::steady_clock::time_point deadline);
   Failure failure() const;
 
-  // One per feed, the relay's shares of it taken together.
+  // One per feed, the relay's shares of it taken together; the last one may be of the sink of dead letters.
   std::vector<FeedView> view() const;
   int lanes_owned() const;
   std::uint64_t leases_lost() const;
@@ -77,6 +77,7 @@ class RelayService {
   void ring();
   void end_with(RunnerEnd end, Failure failure = {});
   FeedView view_of(const Feed& feed) const;
+  void hold_if_paused(SinkView& sink) const;
 
   const std::string relay_;
   const std::string process_;

@@ -86,7 +86,7 @@ void sink_json(JsonWriter& json, const std::string& name, const SinkLine& line) 
   json.key("in_flight").value(live.in_flight).key("rate").value(live.rate).key("delivered").value(live.delivered);
   optional_time(json, "last_delivery",
                 line.live.last_delivery == Time{} ? std::nullopt : std::optional(line.live.last_delivery));
-  json.key("held_because").value(live.held_because);
+  json.key("held_because").value(live.held_because).key("held_destinations").value(live.held_destinations);
   json.key("paused");
   if (const auto& pause = line.stored.pause) {
     json.begin_object().key("by").value(pause->actor).key("since").value(to_rfc3339(pause->since));
@@ -132,6 +132,12 @@ LastError last_error(const SinkLine& line) {
   if (line.stored.pause) return {to_text(*line.stored.pause), {}, {}};
   if (line.alive && !line.live.held_because.empty()) return {"held: " + line.live.held_because, {}, line.relay};
   if (line.alive && !line.live.breaker_reason.empty()) return {line.live.breaker_reason, {}, line.relay};
+  if (line.alive && line.live.held_destinations > 0) {
+    return {fmt::format("{} destination{} held: {}", line.live.held_destinations,
+                        line.live.held_destinations == 1 ? "" : "s", line.live.held_destination_reason),
+            {},
+            line.relay};
+  }
   LastError said{line.live.last_error, {}, line.relay};
   if (line.live.last_error_at != Time{}) said.at = line.live.last_error_at;
   const LastError stored{line.stored.last_error, line.stored.last_error_at, {}};

@@ -74,6 +74,15 @@ TEST_F(StatusReportTest, TheNewestErrorCounts) {
   expect_in_both(made(), "timeout: no answer (30s ago)\n", R"("last_error_relay":"shop:1")");
 }
 
+TEST_F(StatusReportTest, DestinationsThatTakeNothingAreSaid) {
+  report_.held_destinations = 2;
+  report_.held_destination_reason = "no_exchange: 404";
+  expect_in_both(made(), "2 destinations held: no_exchange: 404\n", R"("held_destinations":2)");
+  report_.held_destinations = 1;
+  expect_in_both(made(), "1 destination held: no_exchange: 404\n", R"("held_destinations":1)");
+  EXPECT_EQ(status_text(made(true)).find("held"), std::string::npos) << "that was said by a relay that is gone";
+}
+
 TEST_F(StatusReportTest, AnOpenBreakerIsNow) {
   report_.breaker = "open";
   report_.breaker_reason = "refused: connection refused";

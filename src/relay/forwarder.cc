@@ -22,7 +22,9 @@ Forwarder::Forwarder(std::unique_ptr<ForwardingStore> store, std::unique_ptr<Sin
       options_(std::move(options)),
       hooks_(std::move(hooks)),
       core_(options_.route, sink_->capabilities(), options_.retry, options_.seed),
-      random_(options_.seed) {}
+      random_(options_.seed) {
+  view_.name = options_.sink;
+}
 
 Forwarder::~Forwarder() { stop(); }
 
@@ -50,6 +52,14 @@ RunnerEnd Forwarder::end() const {
 Failure Forwarder::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
+}
+
+SinkView Forwarder::view() const {
+  const std::lock_guard lock(mutex_);
+  SinkView view = view_;
+  view.in_flight = outstanding_;
+  if (paused_) view.held_because = "paused";
+  return view;
 }
 
 void Forwarder::completed(std::vector<Completion> completions) {
@@ -128,6 +138,7 @@ Duration Forwarder::round(const std::stop_token& stop) {
   }
   database_failures_ = 0;
   const Duration pause = core_.end_round();
+  judge_sink(pause > Duration(0));
   return pause > Duration(0) ? pause : options_.look_every;
 }
 
@@ -142,6 +153,7 @@ Result<void> Forwarder::send(std::vector<DeadLetter> page, const std::stop_token
     }
     const auto outcomes = publish(wave, stop);
     const auto forwarded = core_.judge(wave, outcomes);
+    account(wave, outcomes);
     // Under the old epoch, also when the lease has run out meanwhile: nobody else has them marked then.
     if (!forwarded.empty()) {
       if (auto marked = store_->mark(epoch_, forwarded); !marked) return marked;
@@ -166,6 +178,38 @@ void Forwarder::report(const Forwarded& forwarded, const std::vector<ForwardingC
       std::find_if(wave.begin(), wave.end(), [&](const auto& each) { return each.dead.place.row == forwarded.row; });
   log::warn("the copy of a dead letter was refused: it is not forwarded",
             {{"id", copy->record->id}, {"sink", options_.sink}, {"why", forwarded.refusal}});
+}
+
+void Forwarder::account(const std::vector<ForwardingCore::Copy>& wave, const std::vector<Outcome>& outcomes) {
+  for (std::size_t i = 0; i < wave.size(); ++i) {
+    if (!wave[i].outcome) hooks_.on_attempted(outcomes[i].verdict);
+    const std::lock_guard lock(mutex_);
+    if (outcomes[i].verdict == Verdict::delivered) {
+      ++view_.delivered;
+      view_.last_delivery = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+    } else {
+      view_.last_error = outcomes[i].reason + ": " + outcomes[i].detail;
+    }
+  }
+  if (core_.away()) judge_sink(true);
+}
+
+// `failing`: copies wait because of the sink.
+void Forwarder::judge_sink(bool failing) {
+  const auto breaker = failing && core_.away() ? BreakerState::open : BreakerState::closed;
+  bool changed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    changed = std::exchange(view_.breaker, breaker) != breaker;
+    view_.breaker_reason = core_.last_failure();
+  }
+  if (changed) hooks_.on_breaker(breaker);
+  if (!failing) {
+    if (notice_.well()) log::info("copies of dead letters wait no more", {{"sink", options_.sink}});
+  } else if (notice_.ill(std::chrono::time_point_cast<Duration>(Clock::now()))) {
+    log::warn("copies of dead letters wait: their sink does not take them",
+              {{"sink", options_.sink}, {"error", core_.last_failure()}});
+  }
 }
 
 void Forwarder::reopen() {

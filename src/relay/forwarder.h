@@ -18,6 +18,7 @@
 
 #include "relay/forwarding_core.h"
 #include "relay/lease.h"
+#include "relay/notice.h"
 #include "relay/runner.h"
 #include "sink/sink.h"
 #include "store/forwarding_store.h"
@@ -40,7 +41,9 @@ class Forwarder : private CompletionListener {
   // Called from its thread.
   struct Hooks {
     std::function<void(const Forwarded&)> on_forwarded;
-    std::function<void(std::int64_t)> on_left;  // how many wait, from time to time; 0 when it ends
+    std::function<void(std::int64_t)> on_left;                   // how many wait, from time to time; 0 when it ends
+    std::function<void(Verdict)> on_attempted = [](Verdict) {};  // what came of a copy that was handed to the sink
+    std::function<void(BreakerState)> on_breaker = [](BreakerState) {};
   };
   Forwarder(std::unique_ptr<ForwardingStore> store, std::unique_ptr<Sink> sink, ForwarderOptions options, Hooks hooks);
   ~Forwarder() override;
@@ -56,6 +59,9 @@ class Forwarder : private CompletionListener {
   // running; stopped; fenced: another relay forwards; failed, for what no waiting mends.
   RunnerEnd end() const;
   Failure failure() const;  // once it ended `fenced` or `failed`
+  // The copies' part of what the sink does. The breaker is open while nothing arrives, probes included; last_delivery
+  // is by this machine's clock.
+  SinkView view() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -69,6 +75,8 @@ class Forwarder : private CompletionListener {
   std::vector<Outcome> publish(const std::vector<ForwardingCore::Copy>& wave, const std::stop_token& stop);
   bool await_outcomes(const std::stop_token& stop);
   void report(const Forwarded& forwarded, const std::vector<ForwardingCore::Copy>& wave);
+  void account(const std::vector<ForwardingCore::Copy>& wave, const std::vector<Outcome>& outcomes);
+  void judge_sink(bool failing);
   void reopen();
   bool reopened(const std::stop_token& stop);
   Duration database_failed(const Failure& failure);
@@ -89,6 +97,7 @@ class Forwarder : private CompletionListener {
   bool reopen_due_ = false;  // the last one failed: the client still holds what has not come back
   int reopen_failures_ = 0;
   Random random_;
+  Notice notice_;
   Clock::time_point count_left_at_{};
 
   mutable std::mutex mutex_;  // guards what follows
@@ -97,6 +106,7 @@ class Forwarder : private CompletionListener {
   std::vector<std::optional<Outcome>> outcomes_;
   std::size_t outstanding_ = 0;
   bool paused_ = false;
+  SinkView view_;
   RunnerEnd end_ = RunnerEnd::running;
   Failure failure_;
 

@@ -100,6 +100,8 @@ std::vector<Forwarded> ForwardingCore::judge(const std::vector<Copy>& wave, cons
 
 std::optional<Forwarded> ForwardingCore::judge_one(const Copy& copy, const Outcome& outcome) {
   const DeathPlace& place = copy.dead.place;
+  const bool tried_again = outcome.verdict != Verdict::delivered && outcome.verdict != Verdict::rejected;
+  if (tried_again) last_failure_ = outcome.reason + ": " + outcome.detail;
   switch (outcome.verdict) {
     case Verdict::delivered:
       ++delivered_;

@@ -51,6 +51,9 @@ class ForwardingCore {
   bool round_is_over() const { return over_ || waiting_keys_.size() >= kWaitingMax; }
   // How long to leave the sink alone; zero: nothing failed.
   Duration end_round();
+  // Nothing arrives at the sink: one copy at a time is tried until one does.
+  bool away() const { return away_; }
+  const std::string& last_failure() const { return last_failure_; }  // of a copy that is tried again
 
  private:
   static constexpr std::size_t kWaveMax = 100;
@@ -75,7 +78,8 @@ class ForwardingCore {
   std::uint64_t delivered_ = 0;
   std::uint64_t wave_began_at_ = 0;  // delivered_, then
   std::uint64_t round_began_at_ = 0;
-  bool away_ = false;       // nothing arrives at the sink: one copy at a time until one does
+  bool away_ = false;
+  std::string last_failure_;
   int failed_rounds_ = 0;   // in a row
   std::string last_probe_;  // the key that failed last as the only one
   std::map<Death, Tries> tries_;

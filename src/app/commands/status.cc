@@ -16,12 +16,24 @@ namespace {
 
 constexpr timespec kRefresh{2, 0};
 
-Result<StatusReport> read_status(Store& store, const std::vector<Feed>& feeds) {
-  auto status = store.status(feeds);
-  if (!status) return status.failure();
+struct Subject {
+  Store& store;
+  const std::vector<Feed>& feeds;
+  std::vector<std::string> sinks;
+};
+
+// That of dead letters, too, which no feed has to have.
+std::vector<std::string> sinks_of(const std::vector<Feed>& feeds, const config::Settings& settings) {
   std::vector<std::string> sinks;
   for (const Feed& feed : feeds) sinks.insert(sinks.end(), feed.sinks.begin(), feed.sinks.end());
-  return make_status_report(*std::move(status), sinks);
+  if (settings.forward) sinks.push_back(settings.forward->sink);
+  return sinks;
+}
+
+Result<StatusReport> read_status(const Subject& subject) {
+  auto status = subject.store.status(subject.feeds);
+  if (!status) return status.failure();
+  return make_status_report(*std::move(status), subject.sinks);
 }
 
 int show(const Result<StatusReport>& status, bool json) {
@@ -32,7 +44,7 @@ int show(const Result<StatusReport>& status, bool json) {
 }
 
 // Shows it again and again; a database that is away is shown, too, and waited for.
-int watch(Store& store, const std::vector<Feed>& feeds, bool json) {
+int watch(const Subject& subject, bool json) {
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
@@ -40,7 +52,7 @@ int watch(Store& store, const std::vector<Feed>& feeds, bool json) {
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   while (true) {
     if (!json && isatty(STDOUT_FILENO) != 0) fmt::print("\x1b[H\x1b[2J");
-    show(read_status(store, feeds), json);
+    show(read_status(subject), json);
     if (std::ferror(stdout) != 0 || sigtimedwait(&ends, nullptr, &kRefresh) >= 0) return kDone;
   }
 }
@@ -52,8 +64,9 @@ int execute(const StatusFlags& flags) {
   if (!settings) return kUsage;
   const auto outbox = open_outbox(*settings);
   if (!outbox) return report(outbox.failure());
-  if (flags.watch) return watch(*outbox->store, outbox->feeds, flags.json);
-  return show(read_status(*outbox->store, outbox->feeds), flags.json);
+  const Subject subject{*outbox->store, outbox->feeds, sinks_of(outbox->feeds, *settings)};
+  if (flags.watch) return watch(subject, flags.json);
+  return show(read_status(subject), flags.json);
 }
 
 }  // namespace outbox::app

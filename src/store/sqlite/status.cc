@@ -163,10 +163,7 @@ Result<StoreStatus> read_status(const SqliteFiles& files, const std::vector<Feed
   }
   auto pauses = read_pauses(files.state, files.prefix);
   if (!pauses) return pauses.failure();
-  for (SinkPause& pause : *pauses) {
-    const auto found = status.sinks.find(pause.sink);
-    if (found != status.sinks.end()) found->second.pause = std::move(pause);
-  }
+  for (SinkPause& pause : *pauses) status.sinks[pause.sink].pause = pause;
   auto counted = count_unsent(files, feeds, status);
   if (!counted) return counted.failure();
   if (auto read = read_shares(files, status); !read) return read.failure();
