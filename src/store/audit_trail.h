@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "store/operator_store.h"
@@ -24,6 +25,19 @@ inline std::string id_in_detail(std::string_view what, std::string_view detail) 
   if (!detail.starts_with(what)) return {};
   detail.remove_prefix(what.size());
   return std::string(detail.substr(0, std::min(detail.find("; died of "), detail.size())));
+}
+
+// What is written of a dead letter that is sent with another payload, under its own id or (`new_id`) under another.
+struct AuditLine {
+  std::string action;
+  std::string message_id;
+  std::string detail;
+};
+inline std::vector<AuditLine> audit_of_replacement(const std::string& message_id, const std::string& new_id,
+                                                   const std::string& died_of) {
+  if (new_id.empty()) return {{"requeued", message_id, "with another payload; " + died_of}};
+  return {{"replaced", message_id, audit_detail(kReplacedBy, new_id, died_of)},
+          {"requeued", new_id, audit_detail(kInPlaceOf, message_id, died_of)}};
 }
 
 // Dead letters that dead_letters.retain took: the audit's reason and detail.

@@ -136,19 +136,15 @@ Result<WalkStep> step_on(PgSession& session, DeadLetterWalk& walk, std::optional
   return done;
 }
 
-// Of a dead letter that is sent with another payload, under its own id or (`new_id`) under another.
-Result<void> write_audit_of_replacement(db::PgConnection& connection, const PgNames& names, DeadRow dead,
+Result<void> write_audit_of_replacement(db::PgConnection& connection, const PgNames& names, const DeadRow& dead,
                                         const std::string& new_id, const Act& act) {
-  const std::string old_id = dead.message_id, died = dead.died_of;
-  if (new_id.empty()) {
-    dead.died_of = "with another payload; " + died;
-    return write_audit(connection, names, "requeued", {dead}, act);
+  for (const AuditLine& line : audit_of_replacement(dead.message_id, new_id, dead.died_of)) {
+    DeadRow row = dead;
+    row.message_id = line.message_id;
+    row.died_of = line.detail;
+    if (auto written = write_audit(connection, names, line.action, {row}, act); !written) return written;
   }
-  dead.died_of = audit_detail(kReplacedBy, new_id, died);
-  if (auto written = write_audit(connection, names, "replaced", {dead}, act); !written) return written;
-  dead.message_id = new_id;
-  dead.died_of = audit_detail(kInPlaceOf, old_id, died);
-  return write_audit(connection, names, "requeued", {dead}, act);
+  return {};
 }
 
 // The row with another id, body and headers, at the same place.

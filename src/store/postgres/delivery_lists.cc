@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "store/audit_trail.h"
+#include "store/message_life.h"
 #include "store/postgres/operator_rows.h"
 #include "store/postgres/outbox_rows.h"
 #include "store/postgres/park_rows.h"
@@ -85,36 +85,13 @@ Result<MessageLife> read_life(PgSession& session, const std::string& message_id,
                               const std::vector<RouteFilter>& routes) {
   auto opened = operator_connection(session);
   if (!opened) return opened.failure();
-  MessageLife life;
-  auto audit = audit_of(**opened, session.names(), message_id);
-  if (!audit) return audit.failure();
-  life.audit = *std::move(audit);
-  auto record = outbox_record(session, message_id);
-  if (!record) return record.failure();
-  life.record = *std::move(record);
-  life.in_table = life.record != nullptr;
-  auto parked = find_parked(session, {message_id}, {});
-  if (!parked) return parked.failure();
-  life.deliveries = *std::move(parked);
-  if (life.in_table) {
-    for (const bool passed : {false, true}) {
-      auto streamed = stream_deliveries(session, passed, {}, message_id, routes, kSinksMax);
-      if (!streamed) return streamed.failure();
-      for (DeliveryInfo& each : *streamed) {
-        const bool known = std::any_of(life.deliveries.begin(), life.deliveries.end(),
-                                       [&](const DeliveryInfo& other) { return other.sink == each.sink; });
-        if (!known) life.deliveries.push_back(std::move(each));
-      }
-    }
-  }
-  for (const DeliveryInfo& each : life.deliveries) {
-    if (life.record || each.row == 0) continue;
-    auto kept = read_parked_record(session, each.row);
-    if (!kept) return kept.failure();
-    life.record = *std::move(kept);
-  }
-  add_what_people_did(message_id, life);
-  return life;
+  return put_together(
+      message_id,
+      {.audit = [&] { return audit_of(**opened, session.names(), message_id); },
+       .record = [&] { return outbox_record(session, message_id); },
+       .parked = [&] { return find_parked(session, {message_id}, {}); },
+       .streamed = [&](bool passed) { return stream_deliveries(session, passed, {}, message_id, routes, kSinksMax); },
+       .parked_record = [&](std::int64_t row) { return read_parked_record(session, row); }});
 }
 
 }  // namespace outbox

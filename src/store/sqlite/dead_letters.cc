@@ -226,12 +226,12 @@ Result<bool> DeadLetterTable::replace(std::int64_t row, const std::string& new_i
 
 Result<void> DeadLetterTable::write_audit_of_replacement(const Row& dead, const std::string& new_id, const Act& act,
                                                          Time now) {
-  if (new_id.empty()) return write_audit(dead, "requeued", act, "with another payload; " + dead.died_of, now);
-  auto written = write_audit(dead, "replaced", act, audit_detail(kReplacedBy, new_id, dead.died_of), now);
-  if (!written) return written;
-  Row successor = dead;
-  successor.message_id = new_id;
-  return write_audit(successor, "requeued", act, audit_detail(kInPlaceOf, dead.message_id, dead.died_of), now);
+  for (const AuditLine& line : audit_of_replacement(dead.message_id, new_id, dead.died_of)) {
+    Row row = dead;
+    row.message_id = line.message_id;
+    if (auto written = write_audit(row, line.action, act, line.detail, now); !written) return written;
+  }
+  return {};
 }
 
 Result<void> DeadLetterTable::write_audit(const Row& row, const std::string& action, const Act& act,

@@ -43,7 +43,6 @@ class DeadLetterTable {
   Result<void> insert_successor(const Row& row, const std::string& new_id, const std::string& payload, Time now);
   Result<void> write_audit(const Row& row, const std::string& action, const Act& act, const std::string& detail,
                            Time now);
-  // Of one that is sent with another payload, under its own id or (`new_id`) under another.
   Result<void> write_audit_of_replacement(const Row& dead, const std::string& new_id, const Act& act, Time now);
   std::string sql(std::string_view text) const;
 

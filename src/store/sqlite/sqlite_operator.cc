@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "config/database_url.h"
 #include "db/sqlite_table.h"
-#include "store/audit_trail.h"
+#include "store/message_life.h"
 #include "store/sqlite/dead_letters.h"
 #include "store/sqlite/parked.h"
 #include "store/sqlite/places.h"
@@ -133,34 +133,13 @@ Result<std::vector<AuditEntry>> SqliteOperator::audit_of(const std::string& mess
 
 Result<MessageLife> SqliteOperator::life(const std::string& message_id, const std::vector<RouteFilter>& routes) {
   if (auto opened = open(); !opened) return opened.failure();
-  MessageLife life;
-  auto audit = audit_of(message_id);
-  if (!audit) return audit.failure();
-  life.audit = *std::move(audit);
-  auto record = application_record(files(), message_id);
-  if (!record) return record.failure();
-  life.record = *std::move(record);
-  life.in_table = life.record != nullptr;
-  auto parked = find({message_id}, {});
-  if (!parked) return parked.failure();
-  life.deliveries = *std::move(parked);
-  for (const bool passed : {false, true}) {
-    auto streamed = stream_deliveries(files(), passed, {}, message_id, routes, kAll);
-    if (!streamed) return streamed.failure();
-    for (DeliveryInfo& each : *streamed) {
-      const bool known = std::any_of(life.deliveries.begin(), life.deliveries.end(),
-                                     [&](const DeliveryInfo& other) { return other.sink == each.sink; });
-      if (!known) life.deliveries.push_back(std::move(each));
-    }
-  }
-  for (const DeliveryInfo& each : life.deliveries) {
-    if (life.record || each.row == 0) continue;
-    auto kept = parked_record(each.row);
-    if (!kept) return kept.failure();
-    life.record = *std::move(kept);
-  }
-  add_what_people_did(message_id, life);
-  return life;
+  return put_together(
+      message_id,
+      {.audit = [&] { return audit_of(message_id); },
+       .record = [&] { return application_record(files(), message_id); },
+       .parked = [&] { return find({message_id}, {}); },
+       .streamed = [&](bool passed) { return stream_deliveries(files(), passed, {}, message_id, routes, kAll); },
+       .parked_record = [&](std::int64_t row) { return parked_record(row); }});
 }
 
 Result<void> SqliteOperator::write_audit(const std::string& action, const std::string& sink, const Act& act,
