@@ -69,6 +69,7 @@ TEST_F(DaemonRabbitMq, AMissingExchangeStopsItselfAloneAndUsesNoAttempt) {
   const std::string other = name_ + ".other";
   configure_events("  - { sink: events, type: Other, exchange: " + other + " }\n");
   auto relay = daemon_.start();
+  const int port = admin_port(*relay);
   std::size_t good = 0;
   std::size_t lost = 0;
   for (const bool known : {false, true}) {
@@ -82,6 +83,11 @@ TEST_F(DaemonRabbitMq, AMissingExchangeStopsItselfAloneAndUsesNoAttempt) {
     }
     EXPECT_TRUE(eventually(60s, [&] { return arrived_count() >= good; })) << relay->standard_error();
     EXPECT_EQ(attempts_used(), "0");
+    EXPECT_TRUE(eventually(60s, [&] {
+      return sample(get(port, "/metrics").body, R"(outbox_held_destinations{sink="events"})") == "1";
+    })) << get(port, "/metrics").body;
+    EXPECT_TRUE(eventually(60s, [&] { return get(port, "/readyz").status == 200; }))
+        << "the other exchange takes messages: " << get(port, "/readyz").body;
     RabbitClient client(url_);
     client.declare_exchange(other, "topic");
     client.bind(name_, other, "#");
@@ -92,6 +98,35 @@ TEST_F(DaemonRabbitMq, AMissingExchangeStopsItselfAloneAndUsesNoAttempt) {
   EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
   EXPECT_EQ(count("dead"), "0");
   RabbitClient(url_).delete_exchange(other);
+}
+
+TEST_F(DaemonRabbitMq, ASinkOfWhichNoExchangeIsThereIsNotReadyAndWarns) {
+  RabbitClient(url_).delete_exchange(name_);
+  configure_events();
+  auto relay = daemon_.start();
+  const int port = admin_port(*relay);
+  for (int i = 0; i < 10; ++i) send("k" + std::to_string(i));
+  EXPECT_TRUE(eventually(60s, [&] { return get(port, "/readyz").status == 503; })) << relay->standard_error();
+  EXPECT_TRUE(eventually(60s, [&] {
+    const auto said = get(port, "/readyz").body;
+    return said.find("sink events: held: each destination that it has messages for takes none: ") != std::string::npos;
+  })) << get(port, "/readyz").body;
+  EXPECT_TRUE(eventually(60s, [&] { return daemon_.run({"status"}).out.find("takes none") != std::string::npos; }))
+      << daemon_.run({"status"}).out;
+  const auto warned = [&] {
+    const std::string log = relay->standard_error();
+    const auto at = log.find("a destination takes no messages");
+    return at != std::string::npos && log.find("destination=" + name_, at) != std::string::npos;
+  };
+  EXPECT_TRUE(eventually(60s, warned)) << relay->standard_error();
+
+  RabbitClient client(url_);
+  client.declare_exchange(name_, "topic");
+  client.bind(name_, name_, "order.#");
+  EXPECT_TRUE(eventually(60s, [&] { return arrived_count() == 10; })) << relay->standard_error();
+  EXPECT_TRUE(eventually(60s, [&] { return get(port, "/readyz").status == 200; })) << get(port, "/readyz").body;
+  EXPECT_EQ(stop(*relay), 0);
+  EXPECT_NE(relay->standard_error().find("a destination takes messages again"), std::string::npos);
 }
 
 TEST_F(DaemonRabbitMq, AnOutageLosesNothingAndUsesNoAttempt) {

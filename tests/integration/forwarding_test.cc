@@ -43,6 +43,12 @@ class Forwarding : public DaemonTest {
     });
   }
 
+  static int lines_with(const std::string& log, const std::string& what) {
+    const auto lines = lines_of(log);
+    return static_cast<int>(std::ranges::count_if(
+        lines, [&](const auto& line) { return std::string_view(line).find(what) != std::string_view::npos; }));
+  }
+
   HttpStub shop_;
   HttpStub graveyard_;
 };
@@ -150,6 +156,57 @@ TEST_F(Forwarding, WaitsForItsSinkAndSkipsWhatThatRefusesForGood) {
   const std::string metrics = get(admin_port(*relay), "/metrics").body;
   EXPECT_EQ(sample(metrics, R"(outbox_dead_letters_forwarded_total{outcome="refused",sink="graveyard"})"), "1");
   EXPECT_EQ(sample(metrics, R"(outbox_dead_letters_forwarded_total{outcome="delivered",sink="graveyard"})"), "2");
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+}
+
+TEST_F(Forwarding, ASinkThatTakesNoCopiesIsSaidOnce) {
+  configure_with(http_sink("graveyard", graveyard_));
+  graveyard_.go_down();
+  auto relay = daemon_.start();
+  const int port = admin_port(*relay);
+  const std::string open = R"(outbox_breaker_state{sink="graveyard",state="open"})";
+  for (int i = 0; i < 5; ++i) send_bad(std::to_string(i));
+  ASSERT_TRUE(eventually(60s, [&] { return sample(get(port, "/metrics").body, open) == "1"; }))
+      << relay->standard_error();
+  const auto ready = get(port, "/readyz");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_NE(ready.body.find("sink graveyard: breaker open: "), std::string::npos) << ready.body;
+  EXPECT_NE(sample(get(port, "/metrics").body, R"(outbox_attempts_total{outcome="busy",sink="graveyard"})"), "0");
+  EXPECT_TRUE(eventually(60s, [&] {
+    const std::string status = daemon_.run({"status"}).out;
+    const auto line = status.find("\ngraveyard            open ");
+    return line != std::string::npos && status.find("connect", line) != std::string::npos;
+  })) << daemon_.run({"status"}).out;
+
+  graveyard_.come_up();
+  ASSERT_TRUE(wait_until_marked("5")) << relay->standard_error();
+  EXPECT_TRUE(eventually(60s, [&] { return get(port, "/readyz").status == 200; })) << get(port, "/readyz").body;
+  EXPECT_EQ(sample(get(port, "/metrics").body, open), "0");
+  EXPECT_EQ(stop(*relay), 0);
+  EXPECT_EQ(lines_with(relay->standard_error(), "copies of dead letters wait: their sink"), 1)
+      << relay->standard_error();
+  EXPECT_EQ(lines_with(relay->standard_error(), "copies of dead letters wait no more"), 1);
+}
+
+TEST_F(Forwarding, APausedSinkIsSaid) {
+  configure_with(http_sink("graveyard", graveyard_));
+  auto relay = daemon_.start();
+  const int port = admin_port(*relay);
+  ASSERT_EQ(daemon_.run({"pause", "graveyard", "--reason", "their maintenance", "--actor", "ana"}).code, 0);
+  const std::string paused = R"(outbox_paused{sink="graveyard"})";
+  const auto says_why = [&] {
+    return get(port, "/readyz").body.find("sink graveyard: held: paused by ana since ") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually(60s, says_why)) << get(port, "/readyz").body;
+  EXPECT_TRUE(eventually(60s, [&] { return sample(get(port, "/metrics").body, paused) == "1"; }));
+  const std::string status = daemon_.run({"status"}).out;
+  const auto line = status.find("\ngraveyard ");
+  ASSERT_NE(line, std::string::npos) << status;
+  EXPECT_NE(status.find("paused by ana", line), std::string::npos) << status;
+
+  ASSERT_EQ(daemon_.run({"resume", "graveyard"}).code, 0);
+  EXPECT_TRUE(eventually(60s, [&] { return get(port, "/readyz").status == 200; })) << get(port, "/readyz").body;
+  EXPECT_TRUE(eventually(60s, [&] { return sample(get(port, "/metrics").body, paused) == "0"; }));
   EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
 }
 
