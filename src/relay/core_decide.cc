@@ -80,8 +80,10 @@ void Core::State::spill() {
         retreat(*side, *line);
         continue;
       }
+      const std::string why =
+          side->out.client_down ? "the client is being rebuilt: " + side->last_error : side->breaker_reason;
       park(*side, *line->first, DeliveryState::waiting, now_, false, side->paused ? "paused" : "sink_down",
-           side->paused ? "the sink is paused" : side->breaker_reason);
+           side->paused ? "the sink is paused" : why);
     }
   }
 }

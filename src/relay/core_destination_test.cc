@@ -32,6 +32,7 @@ TEST_F(CoreDestinationTest, ATurnIsSaidOnceAndItsEndToo) {
   EXPECT_EQ(view.held_destinations, 1u);
   EXPECT_EQ(view.held_destination_reason, "no_exchange: 404");
   EXPECT_EQ(view.held_because, "") << "the other one takes messages";
+  EXPECT_EQ(view.breaker_reason, "") << "no word of the sink";
 
   for (int i = 0; i < 10; ++i) traffic({"a", "b"}, "");
   ASSERT_EQ(turns.size(), 2u);

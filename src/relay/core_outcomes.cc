@@ -148,8 +148,9 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
     breaker.failed(now_, delivery.is_probe);
   }
   release_probe(side, delivery);  // of the breaker that it was not about
-  side.breaker_reason = outcome.reason + ": " + outcome.detail;
-  if (!whole_sink) destination_failed(side, *delivery.destination);
+  const std::string failure = outcome.reason + ": " + outcome.detail;
+  if (&breaker == &side.out.breaker()) side.breaker_reason = failure;
+  if (!whole_sink) destination_failed(side, *delivery.destination, failure);
   const RetryPolicy& retry = retry_of(side, delivery);
   ++delivery.uncharged;
   Duration pause = full_jitter(retry.base, retry.cap, delivery.uncharged, random_);
@@ -160,8 +161,8 @@ void Core::State::give_back(Side& side, Delivery& delivery, const Outcome& outco
   side.out.reclaim(delivery);
 }
 
-void Core::State::destination_failed(const Side& side, Destination& to) {
-  to.last_failure = side.breaker_reason;
+void Core::State::destination_failed(const Side& side, Destination& to, const std::string& failure) {
+  to.last_failure = failure;
   if (to.is_the_sink() || to.breaker->state_at(now_) == BreakerState::closed || !to.notice.ill(now_)) return;
   commands_.destination_turns.push_back({side.index, loggable_name(side, to), to.last_failure});
 }
@@ -303,7 +304,7 @@ void Core::State::destination_closed(Side& side, Delivery& delivery) {
   const std::string name = loggable_name(side, to);
   const std::string which = name.empty() ? "" : " of '" + name + "'";
   park(side, delivery, DeliveryState::waiting, until, false, "destination_closed",
-       "the breaker" + which + " is closed to traffic: " + to.last_failure);
+       "the breaker" + which + " lets nothing through: " + to.last_failure);
 }
 
 }  // namespace outbox

@@ -115,7 +115,7 @@ class Core::State {
   void on_client_dead(Side& side, Delivery& delivery, const Outcome& outcome);
   void charge(Side& side, Delivery& delivery, const Outcome& outcome);
   void give_back(Side& side, Delivery& delivery, const Outcome& outcome);
-  void destination_failed(const Side& side, Destination& to);
+  void destination_failed(const Side& side, Destination& to, const std::string& failure);
   static std::string loggable_name(const Side& side, const Destination& destination);
   void die(Side& side, Delivery& delivery, const std::string& reason, const std::string& error);
   void destination_closed(Side& side, Delivery& delivery);

@@ -237,7 +237,7 @@ TEST_F(CoreTest, AClosedDestinationHoldsNobodyElse) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_FALSE(all[0].charged);
   EXPECT_EQ(all[0].reason, "destination_closed");
-  EXPECT_EQ(all[0].error.find("the breaker of 'bad' is closed"), 0u) << all[0].error;
+  EXPECT_EQ(all[0].error.find("the breaker of 'bad' lets nothing through"), 0u) << all[0].error;
   EXPECT_EQ(all[0].attempts, 0);
   EXPECT_EQ(all[1].record->id, "m-3");
 }
@@ -257,7 +257,7 @@ TEST_F(CoreTest, WhatWaitsForAUrlDoesNotQuoteIt) {
   answer(delivered(""));
   pass(2s);
   ASSERT_EQ(parks().size(), 1u);
-  EXPECT_EQ(parks()[0].error, "the breaker is closed to traffic: credentials: partner answered 401");
+  EXPECT_EQ(parks()[0].error, "the breaker lets nothing through: credentials: partner answered 401");
 }
 
 TEST_F(CoreTest, WhatIsNotDueBlocksNeitherPositionNorKey) {
