@@ -24,7 +24,10 @@ enum class DeliveryState {
   settled,    // delivered, or discarded
 };
 
-// The one state table (docs/ARCHITECTURE.md draws it). Everything not listed is a broken invariant.
+// What may become of a delivery, in memory and in outbox_delivery together (docs/ARCHITECTURE.md draws it). For the
+// reader, mostly: `because` is shown nowhere, and only the step to in_flight is asserted against it
+// (relay/outbound.cc). In memory a delivery that has come back is `claimed` until it is gone; the other states are its
+// row's.
 struct Transition {
   DeliveryState from;
   DeliveryState to;
@@ -33,8 +36,9 @@ struct Transition {
 inline constexpr std::array kTransitions{
     Transition{DeliveryState::claimed, DeliveryState::in_flight, "published"},
     Transition{DeliveryState::claimed, DeliveryState::waiting,
-               "not due yet, its key waits, or its destination is closed"},
-    Transition{DeliveryState::claimed, DeliveryState::dead, "no route, no address, or too large"},
+               "not due yet, its key waits, its destination or sink takes nothing, or it held up the rest"},
+    Transition{DeliveryState::claimed, DeliveryState::dead,
+               "no route, no address, too large, or its key is too long to wait with"},
     Transition{DeliveryState::claimed, DeliveryState::settled, "routed to no sink"},
     Transition{DeliveryState::in_flight, DeliveryState::settled, "confirmed"},
     Transition{DeliveryState::in_flight, DeliveryState::claimed, "uncharged: destination, sink or client failed"},
