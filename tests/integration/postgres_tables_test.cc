@@ -114,6 +114,67 @@ class PostgresTables : public testing::TestWithParam<std::tuple<std::size_t, Ser
   std::unique_ptr<PostgresDatabase> database_;
 };
 
+// What stands in the row when it is marked was not sent.
+TEST_P(PostgresTables, WhatWasChangedOrReplacedInFlightIsReadAgain) {
+  if (table().sent == SentMode::keep) return;  // nothing is marked there
+  insert(3, 3);
+  PostgresRelay relay(database_->url(), table().mapping);
+  const auto read = relay.step(100, false);
+  ASSERT_EQ(read.size(), 3u);
+  const auto& name = table().mapping.table;
+  const auto of = [&](const RecordPtr& record) {
+    return " where " + relay.shape().table.columns.at("id") + " = '" + record->id + "'";
+  };
+  database_->execute("update " + name + " set payload = '{\"n\": 9}'" + of(read[0]));
+  database_->execute("create table replaced as select * from " + name + of(read[1]) + "; delete from " + name +
+                     of(read[1]) + "; insert into " + name + " select * from replaced");
+  SettleBatch batch;
+  batch.settled = read;
+  relay.settle(batch);
+  relay.start();
+  std::map<std::string, std::string> again;
+  for (const auto& record : relay.drain()) again[record->id] = record->payload;
+  EXPECT_EQ(again, (std::map<std::string, std::string>{{read[0]->id, "{\"n\": 9}"}, {read[1]->id, read[1]->payload}}));
+  relay.start();
+  EXPECT_TRUE(relay.drain().empty());
+}
+
+// A mark that the database accepts and that takes no effect is no mark: the row would be sent again at each sweep.
+TEST_P(PostgresTables, AMarkWithoutEffectIsRefused) {
+  if (table().sent == SentMode::keep) return;  // nothing is marked there
+  insert(3, 3);
+  PostgresRelay relay(database_->url(), table().mapping);
+  const auto read = relay.step(10, false);
+  ASSERT_EQ(read.size(), 3u);
+  const auto on = " on " + table().mapping.table;
+  database_->execute(
+      "create function keep() returns trigger language plpgsql as $$ begin return null; end $$;"
+      "create trigger keep before update or delete" +
+      on + " for each row when (old." + relay.shape().table.columns.at("id") + " = '" + read[1]->id +
+      "') execute function keep()");
+  const auto refusal = [&](const SettleBatch& batch) {
+    const auto settled = relay.store().settle(relay.feed(), relay.state().epoch, batch);
+    return settled ? "none" : settled.failure().what;
+  };
+  SettleBatch batch;
+  batch.settled = read;
+  for (int i = 0; i < 2; ++i) EXPECT_NE(refusal(batch).find("left the row as it was"), std::string::npos);
+  relay.start();
+  EXPECT_EQ(ids_of(relay.step(10, false)), std::vector<std::string>{read[1]->id});
+  batch.settled = {read[1]};
+  Park park;
+  park.record = read[1];
+  park.sink = "events";
+  batch.parks = {park};
+  EXPECT_NE(refusal(batch).find("left the row as it was"), std::string::npos);
+  EXPECT_EQ(must(relay.store().parking("events", {})).counts.waiting, 0);
+  database_->execute("drop trigger keep" + on);
+  EXPECT_EQ(refusal(batch), "none");
+  EXPECT_EQ(must(relay.store().parking("events", {})).counts.waiting, 1);
+  relay.start();
+  EXPECT_TRUE(relay.drain().empty());
+}
+
 TEST_P(PostgresTables, DrainUnalteredOnceAndInOrder) {
   const auto before = definition();
   insert(300, 10);

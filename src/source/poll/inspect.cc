@@ -11,6 +11,14 @@ constexpr const char* kColumnsSql =
     " pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d where d.adrelid = a.attrelid and d.adnum = a.attnum) end"
     " from pg_attribute a where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum";
 
+// A view has no system columns, a foreign table no true ones.
+Result<bool> has_versions(db::PgConnection& connection, const TableMapping& mapping) {
+  auto rows = connection.query("select relkind in ('r', 'p') from pg_class where oid = to_regclass($1)",
+                               {db::pg_qualified(mapping.table)});
+  if (!rows) return rows.failure();
+  return !rows->empty() && rows->flag(0, 0);
+}
+
 }  // namespace
 
 Result<TableShape> inspect_postgres_table(const std::string& url, const TableMapping& mapping) {
@@ -30,7 +38,11 @@ Result<TableShape> inspect_postgres_table(const std::string& url, const TableMap
   for (int i = 0; i < rows->size(); ++i) {
     columns.push_back({rows->text(i, 0), rows->text(i, 1), rows->flag(i, 2), rows->flag(i, 3), rows->text(i, 4)});
   }
-  return resolve_shape(mapping, columns);
+  auto versions = has_versions(**connection, mapping);
+  if (!versions) return versions.failure();
+  auto shape = resolve_shape(mapping, columns);
+  if (shape) shape->has_versions = *versions;
+  return shape;
 }
 
 }  // namespace outbox

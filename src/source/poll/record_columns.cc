@@ -23,6 +23,13 @@ std::string text_or_constant(const TableShape& shape, const std::string& ours) {
   return cast(shape, ours, "text", constant(shape, ours, "''") + "::text");
 }
 
+// Of rows that are marked or deleted, the version: only the one that was read is (the store's settle).
+std::string transaction(const TableShape& shape) {
+  const auto xid = column_of(shape, "xid");
+  if (shape.table.sent != SentMode::keep) return shape.has_versions ? "t.xmin::text::xid8" : "'0'::xid8";
+  return xid.empty() ? "'0'::xid8" : xid;
+}
+
 std::string time(const TableShape& shape, const std::string& ours, const std::string& otherwise) {
   const auto column = column_of(shape, ours);
   if (column.empty()) return otherwise;
@@ -48,8 +55,7 @@ std::string record_columns(const TableShape& shape) {
   // jsonb has a binary form of its own; everything else arrives as it is stored.
   const bool binary = shape.types.at("payload") == "bytea";
   const auto seq = column_of(shape, "seq");
-  const auto xid = column_of(shape, "xid");
-  return (seq.empty() ? "0::bigint" : seq) + " as m_seq, " + (xid.empty() ? "'0'::xid8" : xid) + " as m_xid, " +
+  return (seq.empty() ? "0::bigint" : seq) + " as m_seq, " + transaction(shape) + " as m_xid, " +
          cast(shape, "id", "text", "") + " as m_id, " + text_or_constant(shape, "aggregate_type") +
          " as m_aggregate_type, " + text_or_constant(shape, "aggregate_id") + " as m_aggregate_id, " +
          text_or_constant(shape, "type") + " as m_type, " + column_of(shape, "payload") + (binary ? "" : "::text") +

@@ -13,7 +13,8 @@ namespace outbox {
 // How many columns record_columns() selects.
 inline constexpr int kRecordColumns = 13;
 
-// The select list for table alias `t`. The first column is called m_seq.
+// The select list for table alias `t`. The first column is called m_seq. m_xid of rows that are marked or deleted is
+// their version, xmin; 0 where they have none.
 std::string record_columns(const TableShape& shape);
 
 // The lane of a row's key; of our own table the column, which its indexes have.

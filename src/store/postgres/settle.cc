@@ -44,20 +44,54 @@ PgValues fence_values(const Feed& feed, std::uint64_t epoch, const SettleBatch& 
   return values;
 }
 
-// Marks or deletes the rows that are settled. `ids` is the parameter that holds their ids.
-std::string mark_sql(const PgSession& session, const std::string& ids, const std::string& condition) {
-  const auto& table = session.names().outbox;
-  const auto where = " where " + session.column("id") + " = any(" + ids + ")" + condition;
-  if (session.table().sent == SentMode::remove) return "delete from " + table + where;
-  const auto published = session.column("published_at");
-  return "update " + table + " set " + published + " = now()" + where + " and " + published + " is null";
+bool has_versions(const std::vector<RecordPtr>& settled) { return !settled.empty() && settled.front()->xid != 0; }
+
+// The rows that are settled, but neither marked nor deleted: $`first` their ids, and behind it their versions, where
+// the table has any. A row that was changed after it was read is not among them: what it says now was not sent.
+std::string unmarked(const PgSession& session, const std::vector<RecordPtr>& settled, int first) {
+  const auto id = session.column("id");
+  std::string rows = id + " = any($" + std::to_string(first) + ")";
+  if (has_versions(settled)) {  // "is true": hashed, never a join whose size the planner cannot know
+    rows += " and ((" + id + "::text || ' ' || xmin::text) collate \"C\" in (select unnest($" +
+            std::to_string(first + 1) + "::text[]))) is true";
+  }
+  if (session.table().sent == SentMode::mark) rows += " and " + session.column("published_at") + " is null";
+  return rows;
 }
 
-std::string ids_of(const std::vector<RecordPtr>& records) {
-  std::vector<std::string> ids;
-  ids.reserve(records.size());
-  for (const auto& record : records) ids.push_back(record->id);
-  return sql_array(ids);
+std::string mark_sql(const PgSession& session, const std::string& rows) {
+  const auto& table = session.names().outbox;
+  if (session.table().sent == SentMode::remove) return "delete from " + table + " where " + rows;
+  return "update " + table + " set " + session.column("published_at") + " = now() where " + rows;
+}
+
+void add_rows(PgValues& values, const std::vector<RecordPtr>& settled) {
+  std::vector<std::string> ids, versions;
+  ids.reserve(settled.size());
+  for (const auto& record : settled) ids.push_back(record->id);
+  values.push_back(sql_array(ids));
+  if (!has_versions(settled)) return;
+  versions.reserve(settled.size());
+  for (const auto& record : settled) versions.push_back(record->id + " " + std::to_string(record->xid));
+  values.push_back(sql_array(versions));
+}
+
+// A mark that the database accepts and that takes no effect would send the row again, for ever. `marked`: how many
+// were.
+Result<void> check_marks(db::PgConnection& connection, const PgSession& session, const std::vector<RecordPtr>& settled,
+                         std::int64_t marked) {
+  if (marked >= static_cast<std::int64_t>(settled.size())) return {};
+  PgValues values;
+  add_rows(values, settled);
+  const auto& table = session.names().outbox;
+  auto left = connection.query("select count(*) from " + table + " where " + unmarked(session, settled, 1), values);
+  if (!left) return left.failure();
+  if (left->integer(0, 0) == 0) return {};  // the application has changed or deleted what is missing
+  const bool removes = session.table().sent == SentMode::remove;
+  return Failure{FailureKind::invalid, std::string(removes ? "a delete from " : "an update of ") + table +
+                                           " was accepted and left the row as it was: look for a trigger that returns "
+                                           "null, a rule or a policy, and let the relay's role " +
+                                           (removes ? "delete its rows" : "set " + session.column("published_at"))};
 }
 
 // Only the position moves. It is committed without waiting for the disk: a crash costs duplicates, never a message.
@@ -76,11 +110,14 @@ Result<void> move_position(db::PgConnection& connection, const PgSession& sessio
 Result<void> mark_only(db::PgConnection& connection, const PgSession& session, const Feed& feed, std::uint64_t epoch,
                        const SettleBatch& batch) {
   const auto sql = "with fence as (" + fence_sql(session, feed, batch) + " returning 1), marked as (" +
-                   mark_sql(session, "$3", " and exists (select from fence)") + ") select count(*) from fence";
-  auto rows = connection.query_often(sql, {feed.name, std::to_string(epoch), ids_of(batch.settled)});
+                   mark_sql(session, unmarked(session, batch.settled, 3) + " and exists (select from fence)") +
+                   " returning 1) select (select count(*) from fence), (select count(*) from marked)";
+  PgValues values{feed.name, std::to_string(epoch)};
+  add_rows(values, batch.settled);
+  auto rows = connection.query_often(sql, values);
   if (!rows) return rows.failure();
   if (rows->integer(0, 0) == 0) return fenced(feed, epoch);
-  return {};
+  return check_marks(connection, session, batch.settled, rows->integer(0, 1));
 }
 
 }  // namespace
@@ -103,8 +140,11 @@ Result<void> settle_batch(PgSession& session, const Feed& feed, std::uint64_t ep
   if (auto done = insert_parked(connection, session.names(), batch.parks); !done) return done;
   if (auto done = promote_heads(connection, session.names(), batch); !done) return done;
   if (!batch.settled.empty()) {
-    auto marked = connection.query(mark_sql(session, "$1", ""), {ids_of(batch.settled)});
+    PgValues values;
+    add_rows(values, batch.settled);
+    auto marked = connection.query(mark_sql(session, unmarked(session, batch.settled, 1)), values);
     if (!marked) return marked.failure();
+    if (auto done = check_marks(connection, session, batch.settled, marked->affected()); !done) return done;
   }
   return transaction->commit();
 }
