@@ -104,9 +104,13 @@ std::unique_ptr<Leases> Database::make_leases() const {
 
 bool Database::divisible() const { return positions_ && parts_->kind == DatabaseKind::postgresql; }
 
-std::unique_ptr<Source> Database::make_source(const Lanes& lanes) const {
-  if (parts_->kind == DatabaseKind::postgresql) return make_postgres_source(parts_->url, parts_->shape, lanes);
-  return make_sqlite_source(parts_->url, parts_->shape.table);
+Database::FeedAccess Database::make_feed_access(const Lanes& lanes) const {
+  if (parts_->kind == DatabaseKind::postgresql) {
+    return {make_postgres_source(parts_->url, parts_->shape, lanes), make_store()};
+  }
+  const auto last_read = std::make_shared<db::LastRead>();
+  return {make_sqlite_source(parts_->url, parts_->shape.table, last_read),
+          make_sqlite_store(parts_->url, parts_->shape.table, last_read)};
 }
 
 std::unique_ptr<OperatorStore> Database::make_operator() const {

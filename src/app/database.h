@@ -44,8 +44,13 @@ class Database {
 
   // Each call makes one of its own, for one thread. None connects.
   std::unique_ptr<Store> make_store() const;
-  // Reads the rows of these lanes; all where the table is not read by position.
-  std::unique_ptr<Source> make_source(const Lanes& lanes) const;
+  // What relays one feed, of one runner. The source reads the rows of these lanes; all where the table is not read by
+  // position.
+  struct FeedAccess {
+    std::unique_ptr<Source> source;
+    std::unique_ptr<Store> store;
+  };
+  FeedAccess make_feed_access(const Lanes& lanes) const;
   std::unique_ptr<Leases> make_leases() const;
   std::unique_ptr<OperatorStore> make_operator() const;
   std::unique_ptr<ForwardingStore> make_forwarding() const;

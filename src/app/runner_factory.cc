@@ -55,7 +55,8 @@ Result<std::unique_ptr<Runner>> RunnerFactory::make(const Feed& feed, const Lane
   core.feed = feed;
   core.feed.lanes = lanes;
   core.takes_unrouted = feed.name == feeds_.front().name;
-  FeedParts parts{parts_.database.make_source(lanes), parts_.database.make_store(), {}};
+  auto access = parts_.database.make_feed_access(lanes);
+  FeedParts parts{std::move(access.source), std::move(access.store), {}};
   core.source_repeats = parts.source->repeats();
   for (const std::string& name : feed.sinks) {
     const config::SinkSettings& each = sink_settings(parts_.settings, name);

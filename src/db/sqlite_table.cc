@@ -180,4 +180,18 @@ Result<std::int64_t> last_seq(Sqlite& application, const SqliteTable& table) {
   return std::max(last, highest->value_or(0));
 }
 
+Result<std::optional<std::string>> message_at(Sqlite& application, const SqliteTable& table, std::int64_t seq) {
+  return application.text(
+      fmt::format("SELECT CAST({} AS TEXT) FROM {} WHERE {} = ?", table.column("id"), table.name, table.seq), {seq});
+}
+
+Result<bool> stands(Sqlite& application, const SqliteTable& table, const ReadRow& row) {
+  auto there = message_at(application, table, row.seq);
+  if (!there) return there.failure();
+  if (*there) return *there == row.id;
+  auto last = last_seq(application, table);
+  if (!last) return last.failure();
+  return *last >= row.seq;
+}
+
 }  // namespace outbox::db

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "db/last_read.h"
 #include "db/sqlite.h"
 
 namespace outbox::db {
@@ -38,6 +39,13 @@ Result<SqliteTable> inspect_table(Sqlite& application, const std::string& table,
 
 // The highest seq that was ever committed; 0 where there was none.
 Result<std::int64_t> last_seq(Sqlite& application, const SqliteTable& table);
+
+// The id of the message at `seq`; nothing if there is no such row (any more).
+Result<std::optional<std::string>> message_at(Sqlite& application, const SqliteTable& table, std::int64_t seq);
+
+// False: the file is not the one that `row` was read from, or it was restored to a state before it. A row that is gone
+// says nothing, as long as numbers never went back: its owner, or retention, has deleted it.
+Result<bool> stands(Sqlite& application, const SqliteTable& table, const ReadRow& row);
 
 std::string quote_name(const std::string& name);
 

@@ -18,8 +18,10 @@ using db::SqliteRows;
 
 class SqliteSource final : public Source {
  public:
-  SqliteSource(const std::string& url, TableMapping mapping)
-      : name_(config::sqlite_file(url)), mapping_(std::move(mapping)) {}
+  SqliteSource(const std::string& url, TableMapping mapping, std::shared_ptr<db::LastRead> last_read)
+      : name_(config::sqlite_file(url)),
+        mapping_(std::move(mapping)),
+        last_read_(last_read ? std::move(last_read) : std::make_shared<db::LastRead>()) {}
 
   Result<void> open(const Position& start) override;
   Result<Page> fetch(std::size_t max_records, std::size_t max_bytes) override;
@@ -28,16 +30,19 @@ class SqliteSource final : public Source {
  private:
   Result<void> connect();
   Result<bool> anything_new();
+  Result<Page> read_page(std::size_t max_records, std::size_t max_bytes);
+  Failure changed_hands() const;
   std::shared_ptr<const Record> read(const SqliteRows& row, Time now) const;
   void warn_of_time(std::int64_t seq, const char* field) const;
 
   std::string name_;
   TableMapping mapping_;
+  std::shared_ptr<db::LastRead> last_read_;
   std::optional<Sqlite> file_;
   bool noted_ = false;  // the table's notes were logged
   db::SqliteTable table_;
   std::string select_;
-  std::int64_t cursor_ = 0;
+  db::ReadRow cursor_;  // the last row that was read
   std::optional<std::int64_t> seen_version_;
 };
 
@@ -69,8 +74,15 @@ Result<void> SqliteSource::connect() {
 Result<void> SqliteSource::open(const Position& start) {
   file_.reset();
   seen_version_.reset();
-  cursor_ = start.seq;
-  return connect();
+  if (auto connected = connect(); !connected) return connected;
+  cursor_ = last_read_->get();
+  if (cursor_.seq != start.seq) {  // a store that has just taken over would have noted the row itself
+    auto id = db::message_at(*file_, table_, start.seq);
+    if (!id) return id.failure();
+    cursor_ = {start.seq, std::move(*id)};
+    last_read_->set(cursor_);
+  }
+  return {};
 }
 
 // Reads the version before the page: a commit in between is then seen by the next fetch, too.
@@ -84,24 +96,42 @@ Result<bool> SqliteSource::anything_new() {
 
 Result<Page> SqliteSource::fetch(std::size_t max_records, std::size_t max_bytes) {
   if (!file_) return Failure{FailureKind::unavailable, "sqlite: the source is not open"};
-  if (file_->replaced()) {
-    return Failure{FailureKind::unavailable,
-                   fmt::format("sqlite {}: the file was replaced or removed; its successor is taken over anew", name_)};
-  }
-  Page page;
-  page.database_now = db::sqlite_now();
+  if (file_->replaced()) return changed_hands();
   auto fresh = anything_new();
   if (!fresh) return fresh.failure();
-  if (!*fresh) return page;
+  if (!*fresh) {
+    Page nothing;
+    nothing.database_now = db::sqlite_now();
+    return nothing;
+  }
+  const db::ReadRow before = cursor_;
+  auto page = read_page(max_records, max_bytes);
+  if (!page) return page;
+  // After the page: one that was read from a restored file is then found out, however soon it grew again.
+  auto stands = db::stands(*file_, table_, before);
+  if (!stands) return stands.failure();
+  if (!*stands) return changed_hands();
+  last_read_->set(cursor_);
+  return page;
+}
 
-  auto rows = file_->query(select_, {cursor_, static_cast<std::int64_t>(max_records)});
+Failure SqliteSource::changed_hands() const {
+  return {FailureKind::unavailable,
+          fmt::format("sqlite {}: the file was restored, replaced or removed; what stands there is taken over anew",
+                      name_)};
+}
+
+Result<Page> SqliteSource::read_page(std::size_t max_records, std::size_t max_bytes) {
+  Page page;
+  page.database_now = db::sqlite_now();
+  auto rows = file_->query(select_, {cursor_.seq, static_cast<std::int64_t>(max_records)});
   if (!rows) return rows.failure();
   std::size_t bytes = 0;
   while (bytes < max_bytes || page.records.empty()) {
     auto row = rows->next();
     if (!row) return row.failure();
     if (!*row) break;
-    cursor_ = rows->integer(0);
+    cursor_ = {rows->integer(0), rows->null(1) ? std::nullopt : std::optional(std::string(rows->text(1)))};
     page.records.push_back(read(*rows, page.database_now));
     bytes += page.records.back()->bytes();
   }
@@ -141,8 +171,9 @@ void SqliteSource::warn_of_time(std::int64_t seq, const char* field) const {
 
 }  // namespace
 
-std::unique_ptr<Source> make_sqlite_source(const std::string& url, const TableMapping& mapping) {
-  return std::make_unique<SqliteSource>(url, mapping);
+std::unique_ptr<Source> make_sqlite_source(const std::string& url, const TableMapping& mapping,
+                                           std::shared_ptr<db::LastRead> last_read) {
+  return std::make_unique<SqliteSource>(url, mapping, std::move(last_read));
 }
 
 }  // namespace outbox

@@ -4,6 +4,7 @@
 
 #include "db/sqlite.h"
 #include "support/paths.h"
+#include "support/sqlite_restore.h"
 #include "support/temp_dir.h"
 
 namespace outbox {
@@ -217,6 +218,44 @@ TEST_F(SqliteSource, NoticesThatItsFileWasReplaced) {
   ASSERT_TRUE(successor.script(test::read_file(test::source_dir() / "sql/sqlite/0001_outbox.up.sql")));
   ASSERT_TRUE(successor.run("INSERT INTO outbox (id, aggregatetype, aggregateid, type) VALUES ('b', 'o', '1', 'T')"));
   start();
+  EXPECT_EQ(ids(), "b");
+}
+
+TEST_F(SqliteSource, NoticesThatItsFileWasRestoredInPlace) {
+  insert("a");
+  insert("b");
+  start();
+  EXPECT_EQ(ids(), "ab");
+  test::copy_database(file_, folder_.file("backup.db"));
+  insert("c");
+  insert("d");
+  EXPECT_EQ(ids(), "cd");
+  test::copy_database(folder_.file("backup.db"), file_);
+  // Beyond the number that was read last, before the next look.
+  for (const char* id : {"new3", "new4", "new5"}) insert(id);
+  const auto page = source_->fetch(10, 1000);
+  ASSERT_FALSE(page);
+  EXPECT_EQ(page.failure().kind, FailureKind::unavailable);
+  start(Position{{}, {}, 2, {}});
+  EXPECT_EQ(ids(), "new3new4new5");
+}
+
+TEST_F(SqliteSource, NoticesThatNumbersWentBack) {
+  insert("a");
+  test::copy_database(file_, folder_.file("backup.db"));
+  insert("b");
+  start();
+  EXPECT_EQ(ids(), "ab");
+  test::copy_database(folder_.file("backup.db"), file_);
+  EXPECT_FALSE(source_->fetch(10, 1000));
+}
+
+TEST_F(SqliteSource, ReadsOnWhereTheLastRowWasDeleted) {
+  insert("a");
+  start();
+  EXPECT_EQ(ids(), "a");
+  run("DELETE FROM outbox");
+  insert("b");
   EXPECT_EQ(ids(), "b");
 }
 

@@ -11,11 +11,6 @@ constexpr std::int64_t kSamples = 20'000;  // kept per sink
 
 }  // namespace
 
-Result<std::optional<std::string>> message_at(db::Sqlite& application, const db::SqliteTable& table, std::int64_t seq) {
-  return application.text(
-      fmt::format("SELECT CAST({} AS TEXT) FROM {} WHERE {} = ?", table.column("id"), table.name, table.seq), {seq});
-}
-
 Result<void> History::note(const std::string& sink, std::int64_t seq, const std::string& message_id, Time now) {
   {
     auto rows = state_.query(
@@ -42,13 +37,9 @@ Result<void> History::note(const std::string& sink, std::int64_t seq, const std:
 
 Result<std::int64_t> History::resume(db::Sqlite& application, const db::SqliteTable& table, const std::string& sink,
                                      std::int64_t seq, const std::optional<std::string>& id) {
-  auto last = db::last_seq(application, table);
-  if (!last) return last.failure();
-  auto there = message_at(application, table, seq);
-  if (!there) return there.failure();
-  // A row that is gone says nothing, as long as numbers never went back: its owner, or retention, has deleted it.
-  const bool agrees = *there ? !id || **there == *id : *last >= seq;
-  if (agrees) return seq;
+  auto agrees = db::stands(application, table, {seq, id});
+  if (!agrees) return agrees.failure();
+  if (*agrees) return seq;
 
   std::int64_t resume_at = 0;
   {
@@ -61,7 +52,7 @@ Result<std::int64_t> History::resume(db::Sqlite& application, const db::SqliteTa
       auto row = rows->next();
       if (!row) return row.failure();
       if (!*row) break;
-      auto found = message_at(application, table, rows->integer(0));
+      auto found = db::message_at(application, table, rows->integer(0));
       if (!found) return found.failure();
       if (*found && **found == rows->text(1)) {
         resume_at = rows->integer(0);

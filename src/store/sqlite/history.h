@@ -12,9 +12,6 @@
 
 namespace outbox {
 
-// The id of the message at `seq`; nothing if there is no such row (any more).
-Result<std::optional<std::string>> message_at(db::Sqlite& application, const db::SqliteTable& table, std::int64_t seq);
-
 class History {
  public:
   History(db::Sqlite& state, const std::string& prefix) : state_(state), prefix_(prefix) {}

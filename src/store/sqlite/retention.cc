@@ -32,6 +32,10 @@ Result<std::optional<Passed>> passed_by_all(const SqliteFiles& files, const std:
     auto place = places.find(feed.name);
     if (!place) return place.failure();
     if (!*place) return std::optional<Passed>{};
+    // In a file that was restored the numbers behind the position are those of other messages, until it is taken over.
+    auto stands = db::stands(files.application, files.table, {(*place)->position.seq, (*place)->message_id});
+    if (!stands) return stands.failure();
+    if (!*stands) return std::optional<Passed>{};
     auto before = history.passed_before(feed.name, time);
     if (!before) return before.failure();
     passed.now = std::min(passed.now, (*place)->position.seq);

@@ -42,8 +42,10 @@ Result<void> say_passed_over(Sqlite& application, const db::SqliteTable& table, 
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(const std::string& url, TableMapping mapping)
-      : file_(config::sqlite_file(url)), mapping_(std::move(mapping)) {}
+  SqliteStore(const std::string& url, TableMapping mapping, std::shared_ptr<db::LastRead> last_read)
+      : file_(config::sqlite_file(url)),
+        mapping_(std::move(mapping)),
+        last_read_(last_read ? std::move(last_read) : std::make_shared<db::LastRead>()) {}
 
   Result<FeedState> take_over(const Feed& feed, const std::string& relay) override;
   Result<void> settle(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) override;
@@ -67,6 +69,7 @@ class SqliteStore final : public Store {
                                          const std::vector<std::string>& except);
   Result<std::int64_t> prune_now(const std::vector<Feed>& feeds, const Retention& retention, std::int64_t max_rows,
                                  bool dry_run);
+  Result<std::optional<std::string>> passed_message(const Feed& feed, const Position& position);
   Result<void> wait_for_disk(bool wait);
   SqliteFiles files() { return {*state_, *application_, table_, mapping_.prefix}; }
   ParkedTable parked() { return {*state_, mapping_.prefix}; }
@@ -83,6 +86,7 @@ class SqliteStore final : public Store {
 
   std::string file_;
   TableMapping mapping_;
+  std::shared_ptr<db::LastRead> last_read_;
   std::optional<Sqlite> state_;
   std::optional<Sqlite> application_;
   db::SqliteTable table_;
@@ -144,7 +148,10 @@ Result<FeedState> SqliteStore::take_over_now(const Feed& feed, const std::string
   if (!*found && !feed.from_beginning) {
     auto last = db::last_seq(*application_, table_);
     if (!last) return last.failure();
+    auto newest = db::message_at(*application_, table_, *last);
+    if (!newest) return newest.failure();
     place.position.seq = *last;
+    place.message_id = std::move(*newest);
     if (auto noted = places.note_start(feed.name, *last); !noted) return noted.failure();
     if (auto said = say_passed_over(*application_, table_, feed.name); !said) return said.failure();
   }
@@ -157,15 +164,16 @@ Result<FeedState> SqliteStore::take_over_now(const Feed& feed, const std::string
                {"resumed_at", std::to_string(*resumed)}});
     place.position = Position{{}, {}, *resumed, {}};
     if (auto forgotten = places.forget_start(feed.name); !forgotten) return forgotten.failure();
+    auto id = db::message_at(*application_, table_, *resumed);
+    if (!id) return id.failure();
+    place.message_id = std::move(*id);
   }
-  auto id = message_at(*application_, table_, place.position.seq);
-  if (!id) return id.failure();
-  place.message_id = *id;
   ++place.epoch;
   if (auto taken = places.take(feed.name, relay, place, now); !taken) return taken.failure();
   if (auto committed = transaction->commit(); !committed) return committed.failure();
   taken_ = application_->identity();
   replaced_ = false;
+  last_read_->set({place.position.seq, place.message_id});
   return FeedState{place.position, place.epoch, now};
 }
 
@@ -179,6 +187,21 @@ Result<void> SqliteStore::settle(const Feed& feed, std::uint64_t epoch, const Se
   return done;
 }
 
+// The id of the message at the position. Read before the file is judged: an id of a file that was restored meanwhile is
+// then found out.
+Result<std::optional<std::string>> SqliteStore::passed_message(const Feed& feed, const Position& position) {
+  if (auto opened = open_application(); !opened) return opened.failure();
+  auto id = db::message_at(*application_, table_, position.seq);
+  if (!id) return id.failure();
+  auto stands = db::stands(*application_, table_, last_read_->get());
+  if (!stands) return stands.failure();
+  replaced_ = !*stands || (taken_ && application_->identity() != *taken_);
+  if (!replaced_) return id;
+  return Failure{FailureKind::unavailable, fmt::format("sqlite {}: the file was restored or replaced while {} was fed "
+                                                       "from it; it is taken over anew",
+                                                       file_, feed.name)};
+}
+
 Result<void> SqliteStore::settle_now(const Feed& feed, std::uint64_t epoch, const SettleBatch& batch) {
   if (auto fits = check_feed(feed); !fits) return fits;
   OUTBOX_ASSERT(batch.settled.empty());
@@ -187,14 +210,7 @@ Result<void> SqliteStore::settle_now(const Feed& feed, std::uint64_t epoch, cons
                        fmt::format("sqlite {}: another relay has taken {} over", state_->file(), feed.name)};
   std::optional<std::string> message_id;
   if (batch.position) {
-    if (auto opened = open_application(); !opened) return opened;
-    if (taken_ && application_->identity() != *taken_) {
-      replaced_ = true;
-      return Failure{FailureKind::unavailable, fmt::format("sqlite {}: the file was replaced while {} was fed from it; "
-                                                           "its successor is taken over anew",
-                                                           file_, feed.name)};
-    }
-    auto id = message_at(*application_, table_, batch.position->seq);
+    auto id = passed_message(feed, *batch.position);
     if (!id) return id.failure();
     message_id = std::move(*id);
   }
@@ -213,7 +229,9 @@ Result<void> SqliteStore::settle_now(const Feed& feed, std::uint64_t epoch, cons
     History history(*state_, mapping_.prefix);
     if (auto noted = history.note(feed.name, batch.position->seq, *message_id, now); !noted) return noted;
   }
-  return transaction->commit();
+  if (auto committed = transaction->commit(); !committed) return committed;
+  if (batch.position) last_read_->advance({batch.position->seq, message_id});
+  return {};
 }
 
 Result<std::vector<ParkedRun>> SqliteStore::due(const std::string& sink, const Lanes&, std::size_t max_keys,
@@ -279,8 +297,9 @@ Result<std::int64_t> SqliteStore::prune_now(const std::vector<Feed>& feeds, cons
 
 }  // namespace
 
-std::unique_ptr<Store> make_sqlite_store(const std::string& url, const TableMapping& mapping) {
-  return std::make_unique<SqliteStore>(url, mapping);
+std::unique_ptr<Store> make_sqlite_store(const std::string& url, const TableMapping& mapping,
+                                         std::shared_ptr<db::LastRead> last_read) {
+  return std::make_unique<SqliteStore>(url, mapping, std::move(last_read));
 }
 
 }  // namespace outbox

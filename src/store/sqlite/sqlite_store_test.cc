@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "store/sqlite/schema.h"
+#include "support/sqlite_restore.h"
 #include "support/temp_dir.h"
 
 namespace outbox {
@@ -320,6 +321,52 @@ TEST_F(SqliteStore, ARestoredFileIsResumedWhereBothAgree) {
   for (int i = 4; i <= 7; ++i) insert("new" + std::to_string(i));
 
   store_ = make_sqlite_store("sqlite:" + file_, {});
+  EXPECT_EQ(take_over().start.seq, 3);
+}
+
+TEST_F(SqliteStore, ARestoreInPlaceIsTakenOverAnew) {
+  const auto state = take_over();
+  for (int i = 1; i <= 3; ++i) insert("m" + std::to_string(i));
+  settle(state, 3);
+  test::copy_database(file_, folder_.file("backup.db"));
+  for (int i = 4; i <= 6; ++i) insert("m" + std::to_string(i));
+  settle(state, 6);
+  test::copy_database(folder_.file("backup.db"), file_);
+  for (int i = 4; i <= 7; ++i) insert("new" + std::to_string(i));
+
+  // Behind the old position, until it is taken over anew: nothing there was sent.
+  Store::Retention retention;
+  retention.sent = 1s;
+  EXPECT_EQ(*store_->prune({kFeed}, retention, 100, false), 0);
+  SettleBatch batch;
+  batch.position = Position{{}, {}, 7, {}};
+  const auto refused = store_->settle(kFeed, state.epoch, batch);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.failure().kind, FailureKind::unavailable);
+  const auto again = take_over();
+  EXPECT_EQ(again.start.seq, 3);
+  settle(again, 7);
+  EXPECT_EQ(*store_->prune({kFeed}, retention, 100, false), 7);
+}
+
+// The position says nothing of what the source had read beyond it.
+TEST_F(SqliteStore, WhatIsInFlightWhenTheFileIsRestoredMovesNoPosition) {
+  const auto last_read = std::make_shared<db::LastRead>();
+  store_ = make_sqlite_store("sqlite:" + file_, {}, last_read);
+  const auto state = take_over();
+  for (int i = 1; i <= 3; ++i) insert("m" + std::to_string(i));
+  settle(state, 3);
+  test::copy_database(file_, folder_.file("backup.db"));
+  for (int i = 4; i <= 6; ++i) insert("m" + std::to_string(i));
+  last_read->set({6, "m6"});
+  test::copy_database(folder_.file("backup.db"), file_);
+  for (int i = 4; i <= 7; ++i) insert("new" + std::to_string(i));
+
+  SettleBatch batch;
+  batch.position = Position{{}, {}, 6, {}};
+  const auto refused = store_->settle(kFeed, state.epoch, batch);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.failure().kind, FailureKind::unavailable);
   EXPECT_EQ(take_over().start.seq, 3);
 }
 
