@@ -2,7 +2,8 @@
 // to be sent.
 //
 // A keyset mark says where the next page starts; a sweep from the beginning, every few seconds, finds what committed
-// below it. The mark costs latency when it is wrong, never a message.
+// below it. Where the mark is wrong it costs latency and the order within the row's key, never a message: a row that
+// commits below the mark comes at the sweep, and one of its key that is written behind that may be read before.
 #pragma once
 
 #include <chrono>

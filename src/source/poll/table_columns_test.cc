@@ -60,6 +60,7 @@ TEST(ResolveShape, AMarkedTableOrdersByItsCreationTimeAndSaysWhatThatMeans) {
   EXPECT_EQ(shape->table.columns.at("order"), "created_at");
   EXPECT_EQ(shape->table.columns.at("headers"), "");
   EXPECT_TRUE(shape->order_nullable);
+  EXPECT_TRUE(noted(*shape, "younger messages of its key may have gone before it"));
   EXPECT_TRUE(noted(*shape, "add xid xid8 not null"));
   EXPECT_TRUE(noted(*shape, "no index starts with created_at"));
 }

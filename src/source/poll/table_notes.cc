@@ -26,8 +26,8 @@ void note_order(const TableShape& shape, const std::vector<TableColumn>& columns
     return;
   }
   notes.push_back("messages go in the order of " + order +
-                  ", which is that of commits only where it is drawn under the aggregate's lock; a row that commits "
-                  "late is found some seconds later. Exact order: " +
+                  "; one that commits after a later one was read is found up to 5 s later, and younger messages of its "
+                  "key may have gone before it, even if they were written after its commit. Exact order: " +
                   position_statement(shape.table.table));
   if (leads_index(columns, order)) return;
   const auto where = shape.table.sent == SentMode::mark
