@@ -347,6 +347,33 @@ TEST_P(PostgresWriters, NothingIsLostTwiceOrOutOfOrder) {
 INSTANTIATE_TEST_SUITE_P(Readings, PostgresWriters,
                          testing::Values(Reading{3, 0.2, false}, Reading{7, 0.5, true}, Reading{50, 0.005, false},
                                          Reading{5, 0.005, true}));
+
+// A row that a policy hides when its turn comes would be passed as if it had been sent.
+TEST_P(PostgresSource, RowLevelSecurityThatCanHideRowsIsRefused) {
+  const std::string role = "hidden_" + database_->name();
+  database_->execute("create role " + role +
+                     " login; grant select, insert, update, delete on all tables in schema public to " + role);
+  std::string of_role = url();
+  of_role.replace(of_role.find("postgres@"), std::string("postgres").size(), role);
+  PostgresRelay relay(of_role, {});
+  database_->execute("alter table outbox enable row level security");
+  send("1");
+  const auto refused = inspect_postgres_table(of_role, {});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.failure().what.find("alter role \"" + role + "\" bypassrls"), std::string::npos)
+      << refused.failure().what;
+  const auto page = relay.source().fetch(10, 1u << 20);
+  ASSERT_FALSE(page) << "a relay that runs stops at it";
+  EXPECT_NE(page.failure().what.find("row-level security"), std::string::npos) << page.failure().what;
+  EXPECT_TRUE(inspect_postgres_table(url(), {})) << "the owner sees all rows";
+  database_->execute("alter role " + role + " bypassrls");
+  EXPECT_TRUE(inspect_postgres_table(of_role, {}));
+  relay.start();
+  EXPECT_EQ(relay.drain().size(), 1u);
+  database_->execute("drop owned by " + role);
+  database_->execute("drop role " + role);
+}
+
 INSTANTIATE_TEST_SUITE_P(Both, PostgresSource, both_servers(), server_name);
 
 }  // namespace

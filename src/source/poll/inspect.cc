@@ -19,6 +19,20 @@ Result<bool> has_versions(db::PgConnection& connection, const TableMapping& mapp
   return !rows->empty() && rows->flag(0, 0);
 }
 
+// A policy that shows this role all rows today is another one tomorrow, and a row that was hidden when its turn came is
+// never sent.
+Result<void> refuse_hidden_rows(db::PgConnection& connection, const TableMapping& mapping) {
+  const auto table = db::pg_qualified(mapping.table);
+  auto rows = connection.query("select row_security_active($1), current_user", {table});
+  if (!rows) return rows.failure();
+  if (!rows->flag(0, 0)) return {};
+  const auto role = rows->text(0, 1);
+  return Failure{FailureKind::invalid, "table " + mapping.table + ": row-level security can hide rows from the role " +
+                                           role + ", which would pass them as if they had been sent: alter role " +
+                                           db::pg_identifier(role) + " bypassrls; or alter table " + table +
+                                           " disable row level security"};
+}
+
 }  // namespace
 
 Result<TableShape> inspect_postgres_table(const std::string& url, const TableMapping& mapping) {
@@ -33,6 +47,7 @@ Result<TableShape> inspect_postgres_table(const std::string& url, const TableMap
                                              ", or this user may not use its schema: run `outboxd init`, name the "
                                              "table in outbox.table, or grant usage on the schema"};
   }
+  if (auto all = refuse_hidden_rows(**connection, mapping); !all) return all.failure();
   std::vector<TableColumn> columns;
   columns.reserve(static_cast<std::size_t>(rows->size()));
   for (int i = 0; i < rows->size(); ++i) {
