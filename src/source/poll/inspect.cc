@@ -8,7 +8,10 @@ namespace {
 constexpr const char* kColumnsSql =
     "select a.attname, format_type(a.atttypid, null), not a.attnotnull, exists (select from pg_index i where"
     " i.indrelid = a.attrelid and i.indkey[0] = a.attnum), case when a.attgenerated = 's' then (select"
-    " pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d where d.adrelid = a.attrelid and d.adnum = a.attnum) end"
+    " pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d where d.adrelid = a.attrelid and d.adnum = a.attnum) end,"
+    " a.attidentity <> '' or exists (select from pg_attrdef d where d.adrelid = a.attrelid and d.adnum = a.attnum and"
+    " pg_get_expr(d.adbin, d.adrelid) like 'nextval(%') or exists (select from pg_index i where i.indrelid = a.attrelid"
+    " and i.indisunique and i.indisvalid and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)"
     " from pg_attribute a where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum";
 
 // A view has no system columns, a foreign table no true ones.
@@ -51,7 +54,8 @@ Result<TableShape> inspect_postgres_table(const std::string& url, const TableMap
   std::vector<TableColumn> columns;
   columns.reserve(static_cast<std::size_t>(rows->size()));
   for (int i = 0; i < rows->size(); ++i) {
-    columns.push_back({rows->text(i, 0), rows->text(i, 1), rows->flag(i, 2), rows->flag(i, 3), rows->text(i, 4)});
+    columns.push_back(
+        {rows->text(i, 0), rows->text(i, 1), rows->flag(i, 2), rows->flag(i, 3), rows->text(i, 4), rows->flag(i, 5)});
   }
   auto versions = has_versions(**connection, mapping);
   if (!versions) return versions.failure();

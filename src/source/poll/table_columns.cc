@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "db/postgres.h"
 #include "model/lanes.h"
 #include "source/poll/table_notes.h"
 
@@ -154,6 +155,29 @@ Result<void> decide_sent(TableShape& shape) {
   return {};
 }
 
+// A position passes every row that it does not see: one without a number or a transaction, or the twin of one that is
+// settled ahead of it, would count as sent.
+Result<void> check_position(const TableShape& shape, const std::vector<TableColumn>& columns) {
+  const auto& table = shape.table;
+  const auto alter = "alter table " + db::pg_qualified(table.table);
+  const std::string instead = table.columns.at("published_at").empty() ? "sent: delete" : "sent: mark";
+  for (const auto* ours : {"seq", "xid"}) {
+    const auto* column = find(columns, table.columns.at(ours));
+    if (!column->nullable) continue;
+    return invalid(table, column->name +
+                              " may be NULL, and such a row would never be sent: fill in what is NULL, then " + alter +
+                              " alter column " + db::pg_identifier(column->name) + " set not null; or say " + instead);
+  }
+  const auto* seq = find(columns, table.columns.at("seq"));
+  if (seq->distinct) return {};
+  return invalid(table, seq->name +
+                            " is drawn from no sequence and is not unique, and of rows with one number some would "
+                            "never be sent: " +
+                            alter + " add unique (" + db::pg_identifier(seq->name) +
+                            "); or name another in columns.seq, like one " +
+                            "that is generated always as identity; or say " + instead);
+}
+
 }  // namespace
 
 Result<TableShape> resolve_shape(const TableMapping& mapping, const std::vector<TableColumn>& columns) {
@@ -185,6 +209,9 @@ Result<TableShape> resolve_shape(const TableMapping& mapping, const std::vector<
   shape.table.columns["lane"] = lane_column(shape.table, columns);
   shape.positions = !shape.table.columns["xid"].empty() && !shape.table.columns["seq"].empty();
   if (auto decided = decide_sent(shape); !decided) return decided.failure();
+  if (shape.table.sent == SentMode::keep) {
+    if (auto checked = check_position(shape, columns); !checked) return checked.failure();
+  }
   shape.notes = notes_on(shape, columns);
   return shape;
 }

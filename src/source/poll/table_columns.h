@@ -16,6 +16,7 @@ struct TableColumn {
   bool nullable = true;
   bool leads_index = false;  // some index starts with it
   std::string generated{};   // the expression of a stored generated column
+  bool distinct = false;     // a unique index of it alone, or numbers drawn from a sequence
 };
 
 Result<TableShape> resolve_shape(const TableMapping& mapping, const std::vector<TableColumn>& columns);

@@ -37,9 +37,9 @@ bool noted(const TableShape& shape, const std::string& part) {
 }
 
 TEST(ResolveShape, OurOwnTable) {
-  const std::vector<TableColumn> columns{{"id", "uuid", false, true},
+  const std::vector<TableColumn> columns{{"id", "uuid", false, true, {}, true},
                                          {"xid", "xid8", false, true},
-                                         {"seq", "bigint", false, true},
+                                         {"seq", "bigint", false, true, {}, true},
                                          {"aggregatetype", "text", false, false},
                                          {"aggregateid", "text", false, false},
                                          {"type", "text", false, false},
@@ -109,12 +109,32 @@ TEST(ResolveShape, ATableThatRemembersNothingNeedsAChoice) {
 TEST(ResolveShape, PositionColumnsWithoutIndexesAreSaid) {
   auto columns = plain();
   columns.push_back({"xid", "xid8", false, false});
-  columns.push_back({"seq", "bigint", false, false});
+  columns.push_back({"seq", "bigint", false, false, {}, true});
   auto shape = resolve_shape(mapped({{"type", "event_type"}}), columns);
   ASSERT_TRUE(shape) << shape.failure().what;
   EXPECT_EQ(shape->table.sent, SentMode::keep);
   EXPECT_TRUE(noted(*shape, R"(create index on "outbox" ("seq", "xid"))"));
   EXPECT_TRUE(noted(*shape, R"(create index on "outbox" ("xid", "seq"))"));
+}
+
+// A position would pass such rows as if they had been sent.
+TEST(ResolveShape, NumbersThatMayBeMissingOrRepeatedAreNoPosition) {
+  auto columns = plain();
+  columns.push_back({"xid", "xid8", true, true});
+  columns.push_back({"seq", "bigint", false, true, {}, true});
+  auto mapping = mapped({{"type", "event_type"}});
+  EXPECT_TRUE(mentions(failure_of(mapping, columns), R"(alter table "outbox" alter column "xid" set not null)"));
+  columns[7].nullable = false;
+  EXPECT_EQ(failure_of(mapping, columns), "no failure");
+  columns[8].nullable = true;
+  EXPECT_TRUE(mentions(failure_of(mapping, columns), R"(alter table "outbox" alter column "seq" set not null)"));
+  columns[8].nullable = false;
+  columns[8].distinct = false;
+  EXPECT_TRUE(mentions(failure_of(mapping, columns), R"(alter table "outbox" add unique ("seq"))"));
+  EXPECT_TRUE(mentions(failure_of(mapping, columns), "say sent: mark"));
+  mapping.sent_given = true;
+  mapping.sent = SentMode::mark;
+  EXPECT_EQ(failure_of(mapping, columns), "no failure");
 }
 
 TEST(ResolveShape, AColumnOfThatNameAndAnotherMeaningIsLeftAlone) {
