@@ -321,6 +321,42 @@ TEST_P(PostgresFlagged, RowsWithoutATimeAreNotForgotten) {
   EXPECT_FALSE(records.at(0)->payload_json);
 }
 
+// A row that cannot be named cannot be marked either: it would go out again at each sweep.
+TEST_P(PostgresFlagged, RowsWithoutAnIdAreNotSent) {
+  for (const std::string type : {"uuid", "text"}) {
+    database_->execute("drop table if exists events");
+    database_->execute("create table events (id " + type +
+                       ", aggregatetype text default 'o', aggregateid text default '1', type text default 'T', payload"
+                       " text default 'p', created_at timestamptz default now(), published_at timestamptz)");
+    InitOptions options;
+    options.table = "events";
+    must(init_postgres(url(), options));
+    database_->execute("insert into events (id) values (null), (null)");
+    if (type == "text") database_->execute("insert into events (id) values (''), ('')");
+    database_->execute("insert into events (id) select gen_random_uuid() from generate_series(1, 5)");
+    PostgresRelay relay(url(), mapping("events", {}));
+    EXPECT_EQ(relay.drain(2).size(), 5u) << type;
+    EXPECT_EQ(must(relay.store().status({relay.feed()})).unsent, type == "text" ? 4 : 2);
+  }
+}
+
+// A number that is not drawn, like a version of each aggregate, is no position.
+TEST_P(PostgresFlagged, NumbersThatCanRepeatAreRefusedAsAPosition) {
+  make();
+  database_->execute("alter table events add xid xid8 not null default pg_current_xact_id(), add seq bigint");
+  const auto refusal = [&] {
+    const auto shape = inspect_postgres_table(url(), mapping("events", {}));
+    return shape ? "none" : shape.failure().what;
+  };
+  EXPECT_NE(refusal().find(R"(alter column "seq" set not null)"), std::string::npos) << refusal();
+  database_->execute("alter table events alter column seq set not null");
+  EXPECT_NE(refusal().find(R"(add unique ("seq"))"), std::string::npos) << refusal();
+  database_->execute("alter table events add unique (seq)");
+  EXPECT_EQ(refusal(), "none");
+  database_->execute("alter table events drop seq, add seq bigserial");
+  EXPECT_EQ(refusal(), "none");
+}
+
 // Cases B045, B107: neither the session's time zone nor the date matters; a time without a zone is UTC.
 TEST_P(PostgresFlagged, TimesAreUtcWhateverTheServersTimeZone) {
   database_->execute("alter database \"" + database_->name() + "\" set timezone = 'Asia/Kolkata'");

@@ -33,12 +33,16 @@ class FlaggedSource : public Source {
   };
 
   void sweep();
+  Result<void> tell_nameless();
   Result<Page> read(std::size_t max_records, std::size_t max_bytes);
 
   PollSession session_;
   bool payload_is_json_;
   bool has_order_;
   bool order_nullable_;
+  std::string table_;
+  std::string count_nameless_;  // SQL; empty where every row has an id
+  Clock::time_point count_nameless_at_{};
   Part part_ = Part::ordered;
   std::optional<Mark> mark_;
   bool at_end_ = false;

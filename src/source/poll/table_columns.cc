@@ -53,6 +53,11 @@ bool fits(const Known& known, const TableColumn& column) {
   return known.types.empty() || std::find(types.begin(), types.end(), column.type) != types.end();
 }
 
+bool is_text(const std::string& type) {
+  const auto texts = split(kText, ',');
+  return std::find(texts.begin(), texts.end(), type) != texts.end();
+}
+
 std::string names_of(const std::vector<TableColumn>& columns, std::string_view wanted) {
   std::vector<std::string> names;
   names.reserve(columns.size());
@@ -206,6 +211,8 @@ Result<TableShape> resolve_shape(const TableMapping& mapping, const std::vector<
     shape.types["order"] = column->type;
     shape.order_nullable = column->nullable;
   }
+  const auto* id = find(columns, shape.table.columns["id"]);
+  shape.id_missing = id->nullable || is_text(id->type);
   shape.table.columns["lane"] = lane_column(shape.table, columns);
   shape.positions = !shape.table.columns["xid"].empty() && !shape.table.columns["seq"].empty();
   if (auto decided = decide_sent(shape); !decided) return decided.failure();

@@ -117,6 +117,26 @@ TEST(ResolveShape, PositionColumnsWithoutIndexesAreSaid) {
   EXPECT_TRUE(noted(*shape, R"(create index on "outbox" ("xid", "seq"))"));
 }
 
+TEST(ResolveShape, AnIdThatMayBeMissingOrRepeatedIsSaid) {
+  auto columns = plain();
+  EXPECT_TRUE(noted(*resolve_shape(mapped({{"type", "event_type"}}), columns), R"(add unique ("id"))"));
+  columns[0].distinct = true;
+  auto shape = resolve_shape(mapped({{"type", "event_type"}}), columns);
+  ASSERT_TRUE(shape) << shape.failure().what;
+  EXPECT_FALSE(noted(*shape, "unique"));
+  EXPECT_FALSE(noted(*shape, "may be NULL"));
+  EXPECT_FALSE(shape->id_missing);
+  columns[0].nullable = true;
+  shape = resolve_shape(mapped({{"type", "event_type"}}), columns);
+  ASSERT_TRUE(shape) << shape.failure().what;
+  EXPECT_TRUE(noted(*shape, R"(alter table "outbox" alter column "id" set not null)"));
+  EXPECT_TRUE(shape->id_missing);
+  columns[0] = {"id", "text", false, true, {}, true};
+  shape = resolve_shape(mapped({{"type", "event_type"}}), columns);
+  ASSERT_TRUE(shape) << shape.failure().what;
+  EXPECT_TRUE(shape->id_missing) << "a text may be empty";
+}
+
 // A position would pass such rows as if they had been sent.
 TEST(ResolveShape, NumbersThatMayBeMissingOrRepeatedAreNoPosition) {
   auto columns = plain();

@@ -38,6 +38,24 @@ void note_order(const TableShape& shape, const std::vector<TableColumn>& columns
                   where);
 }
 
+void note_id(const TableShape& shape, const std::vector<TableColumn>& columns, std::vector<std::string>& notes) {
+  const auto& id = shape.table.columns.at("id");
+  const auto column = std::find_if(columns.begin(), columns.end(), [&](const auto& c) { return c.name == id; });
+  const auto alter = "alter table " + db::pg_qualified(shape.table.table);
+  if (column->nullable) {
+    const bool keeps = shape.table.sent == SentMode::keep;
+    notes.push_back(id + " may be NULL, and rows without one " +
+                    (keeps ? "are taken for one message" : "are not sent: the log names their number") + ": " + alter +
+                    " alter column " + db::pg_identifier(id) + " set not null");
+  }
+  if (!column->distinct) {
+    notes.push_back(id +
+                    " is not unique, and rows of one id are taken for one message: one of them may be sent for "
+                    "all: " +
+                    alter + " add unique (" + db::pg_identifier(id) + ")");
+  }
+}
+
 void note_position(const TableShape& shape, const std::vector<TableColumn>& columns, std::vector<std::string>& notes) {
   const auto& seq = shape.table.columns.at("seq");
   const auto& xid = shape.table.columns.at("xid");
@@ -69,6 +87,7 @@ std::vector<std::string> notes_on(const TableShape& shape, const std::vector<Tab
   } else {
     note_order(shape, columns, notes);
   }
+  note_id(shape, columns, notes);
   if (type_of(shape, "payload") == "jsonb") {
     notes.push_back(
         "the payload is jsonb: PostgreSQL has re-typed it at the insert (key order, spaces, repeated keys); "

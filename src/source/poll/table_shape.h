@@ -20,6 +20,7 @@ struct TableShape {
   std::map<std::string, std::string> types;  // our column → the table's type: "uuid", "jsonb", "character varying"
   bool positions = false;                    // xid and seq are there: the exact way, a position per sink
   bool order_nullable = false;               // the order column may hold NULL
+  bool id_missing = false;                   // a row may have no id: NULL, or a text that is empty
   bool has_versions = false;                 // its rows have an xmin (not those of a view or of a foreign table)
   // One line each: what this table cannot promise, and the statement that would buy it.
   std::vector<std::string> notes;
