@@ -8,6 +8,7 @@
 #include "support/child_process.h"
 #include "support/eventually.h"
 #include "support/paths.h"
+#include "support/sqlite_restore.h"
 #include "support/temp_dir.h"
 
 namespace outbox::test {
@@ -385,6 +386,32 @@ TEST_F(CliOnSqlite, RowsThatASinkPassesOverAreCounted) {
   EXPECT_NE(first.err.find("sink=out passed_over=2 "), std::string::npos) << first.err;
   EXPECT_NE(first.err.find("from: beginning"), std::string::npos) << first.err;
   EXPECT_EQ(run({"run", "--once"}).err.find("passed_over"), std::string::npos);
+}
+
+// The numbers of what was sent since the backup are given out again, to messages that nobody has seen.
+TEST_F(CliOnSqlite, AFileThatIsRestoredUnderARunningRelayIsReadOnFromTheBackup) {
+  const auto send_all = [&](std::vector<std::string> payloads) {
+    for (const auto& each : payloads) EXPECT_EQ(send({"--payload", "[" + each + "]"}).code, 0);
+  };
+  const auto has = [&](const std::string& payload) {
+    return std::filesystem::exists(folder_.file("audit.jsonl")) &&
+           read_file(folder_.file("audit.jsonl")).find("[" + payload + "]") != std::string::npos;
+  };
+  ChildProcess relay({daemon_path().string(), "run"}, options());
+  send_all({"101", "102"});
+  ASSERT_TRUE(eventually(kPatience, [&] { return has("102"); })) << relay.standard_error();
+  copy_database(folder_.file("shop.db"), folder_.file("backup.db"));
+  send_all({"103", "104", "105"});
+  ASSERT_TRUE(eventually(kPatience, [&] { return has("105"); })) << relay.standard_error();
+
+  copy_database(folder_.file("backup.db"), folder_.file("shop.db"));
+  send_all({"203", "204", "205", "206"});
+  EXPECT_TRUE(eventually(kPatience, [&] { return has("203") && has("204") && has("205") && has("206"); }))
+      << relay.standard_error();
+  relay.terminate();
+  const auto ended = relay.wait(kPatience);
+  EXPECT_TRUE(ended && ended->code == 0) << relay.standard_error();
+  EXPECT_NE(relay.standard_error().find("restored"), std::string::npos) << relay.standard_error();
 }
 
 TEST_F(CliOnSqlite, SendPrintsTheIdAndTheMessageArrives) {
