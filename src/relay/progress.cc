@@ -72,7 +72,10 @@ void Progress::become_settled(Slot& slot) {
   slot.record.reset();
 }
 
-RecordPtr Progress::front() const { return slots_.empty() ? nullptr : slots_.front().record; }
+RecordPtr Progress::front() const {
+  const auto open = std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.record != nullptr; });
+  return open == slots_.end() ? nullptr : open->record;
+}
 
 void Progress::advance() {
   while (!stretches_.empty()) {
@@ -104,6 +107,7 @@ void Progress::advance() {
 
 // A position inside a window cannot tell rows of one seq from each other: it passes all of them or none.
 bool Progress::may_pass(const Slot& front) const {
+  if (keeps_settled_) return front.open == 0;  // its row is marked, and there is no position
   for (const Slot& twin : slots_) {
     if (twin.row.seq != front.row.seq || twin.window != front.window) break;
     if (twin.open > 0) return false;

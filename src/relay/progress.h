@@ -37,7 +37,7 @@ class Progress {
   std::size_t records() const { return slots_.size(); }  // read, and not yet behind the prefix
   std::size_t bytes() const { return bytes_; }           // of what is not settled
   std::size_t ahead() const { return settled_; }         // settled, and not yet behind the prefix
-  // The record that holds the prefix; null if there is none.
+  // The first record that is not settled: it holds the prefix. Null if there is none.
   RecordPtr front() const;
 
   // True if position() has changed since the last call of mark_stored().

@@ -149,6 +149,32 @@ TEST(ProgressTest, RowsOfOneSeqArePassedTogether) {
   EXPECT_EQ(progress.position(10), (Position{"10:10:", "20:20:", 6, {}}));
 }
 
+// What is settled holds nothing, also where it has to wait for another row of its seq.
+TEST(ProgressTest, TheFrontIsTheFirstThatIsNotSettled) {
+  Progress progress;
+  progress.restart({"10:10:", "", 0, {}});
+  const Ordinal old = progress.add(record(5, 7), 1, kFirst);
+  const RecordPtr anew = record(5, 9);
+  progress.add(anew, 1, kFirst);
+  progress.settle(old);
+  EXPECT_EQ(progress.front(), anew);
+  EXPECT_EQ(progress.records(), 2u);
+}
+
+// Rows of a table that is marked have no seq, and need none: each is passed by itself.
+TEST(ProgressTest, WhereRowsAreMarkedNoneWaitsForAnother) {
+  Progress progress;
+  progress.restart({});
+  progress.keep_settled(true);
+  const Ordinal first = progress.add(record(0), 1, kFirst);
+  const RecordPtr second = record(0);
+  progress.add(second, 1, kFirst);
+  progress.settle(first);
+  EXPECT_EQ(progress.front(), second);
+  EXPECT_EQ(progress.records(), 1u);
+  EXPECT_EQ(progress.ahead(), 0u);
+}
+
 TEST(ProgressTest, ARecordForTwoSinksSettlesWithTheSecond) {
   Progress progress;
   progress.keep_settled(true);
