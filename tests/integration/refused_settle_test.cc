@@ -12,14 +12,14 @@ using namespace std::chrono_literals;
 
 class RefusedSettle : public DaemonTest {
  protected:
-  void configure_adopted(const std::string& id_type, const std::string& more = {}) {
+  void configure_adopted(const std::string& id_type, const std::string& sent = "mark") {
     database_->execute("create table events_out (id " + id_type +
                        " primary key, aggregate_type text, aggregate_id text, type text, payload json, n bigint"
                        " generated always as identity, published_at timestamptz)");
     configure(http_sink("events", stub_), "  - { sink: events }\n",
               "outbox:\n  table: events_out\n  columns: { aggregate_type: aggregate_type, aggregate_id: aggregate_id,"
-              " order: n }\n  sent: mark\n" +
-                  more);
+              " order: n }\n  sent: " +
+                  sent + "\n");
   }
   void insert(const std::string& id, const std::string& key, const std::string& payload = "{}") {
     database_->query(
@@ -78,6 +78,44 @@ TEST_F(RefusedSettle, ARowThatCannotBeMarkedHoldsNobodyElse) {
   EXPECT_EQ(times("m3"), 1u);
   EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
 }
+
+// A mark that the database accepts and that takes no effect.
+class MarkWithoutEffect : public RefusedSettle, public testing::WithParamInterface<std::string> {};
+
+TEST_P(MarkWithoutEffect, IsSaidAndTheMessageIsNotSentAgain) {
+  configure_adopted("text", GetParam());
+  database_->execute(
+      "create function keep() returns trigger language plpgsql as $$ begin return null; end $$;"
+      "create trigger keep before " +
+      std::string(GetParam() == "delete" ? "delete" : "update") +
+      " on events_out for each row when (old.id = 'm3') execute function keep()");
+  for (int i = 1; i <= 20; ++i) insert("m" + std::to_string(i), std::to_string(i));
+  auto relay = daemon_.start();
+  const int port = admin_port(*relay);
+  ASSERT_TRUE(eventually(30s, [&] { return unmarked() == "m3"; })) << unmarked() << relay->standard_error();
+  EXPECT_TRUE(eventually(10s, [&] {
+    const Page page = get(port, "/readyz");
+    return page.body.find("m3") != std::string::npos && page.status == 503;
+  })) << get(port, "/readyz").body;
+  const std::string log = relay->standard_error();
+  EXPECT_NE(log.find("marking message m3"), std::string::npos) << log;
+  EXPECT_NE(log.find("left the row as it was"), std::string::npos) << log;
+  // Only a sweep, which reads m3 too, finds what lies below the mark.
+  for (const std::string id : {"-1", "-2", "-3"}) {
+    database_->execute("insert into events_out overriding system value values ('" + id + "', 'order', '" + id +
+                       "', 'T', '{}', " + id + ", null)");
+    ASSERT_TRUE(eventually(30s, [&] { return times(id) == 1 && unmarked() == "m3"; })) << relay->standard_error();
+  }
+  EXPECT_EQ(times("m3"), 1u);
+  database_->execute("drop trigger keep on events_out");
+  ASSERT_TRUE(eventually(60s, [&] { return unmarked() == ""; })) << relay->standard_error();
+  EXPECT_TRUE(eventually(10s, [&] { return get(port, "/readyz").status == 200; })) << get(port, "/readyz").body;
+  EXPECT_EQ(times("m3"), 1u);
+  EXPECT_EQ(stop(*relay), 0) << relay->standard_error();
+}
+
+INSTANTIATE_TEST_SUITE_P(Sent, MarkWithoutEffect, testing::Values("mark", "delete"),
+                         [](const auto& sent) { return sent.param; });
 
 // A dead letter that cannot be stored: nothing passes it, and a relay that starts anew brings it again.
 TEST_F(RefusedSettle, AMessageThatCannotBeParkedIsNotLost) {
