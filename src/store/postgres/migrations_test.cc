@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace outbox {
 namespace {
 
@@ -27,6 +29,19 @@ TEST(PostgresMigrations, AreNumberedPairs) {
     EXPECT_EQ(migration.up.find('{' + std::string("payload")), std::string::npos) << migration.name;
   }
   EXPECT_TRUE(migrations->front().makes_outbox);
+}
+
+// A database in another encoding takes nothing else, not even in a comment.
+TEST(PostgresMigrations, AreAscii) {
+  const auto is_ascii = [](const std::string& text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  };
+  const auto migrations = postgres_migrations({});
+  ASSERT_TRUE(migrations);
+  for (const auto& migration : *migrations) {
+    EXPECT_TRUE(is_ascii(migration.up)) << migration.name;
+    EXPECT_TRUE(is_ascii(migration.down)) << migration.name;
+  }
 }
 
 TEST(PostgresMigrations, RefuseAnUnknownPayload) {
