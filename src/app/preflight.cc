@@ -26,15 +26,6 @@ std::string_view name_of(Grade grade) {
   }
 }
 
-// Nothing is relayed here.
-class Unheard final : public RelayObserver {
-  void confirmed(const std::string&, Duration, Duration) override {}
-  void attempted(const std::string&, outbox::Verdict) override {}
-  void dead(const std::string&, const std::string&) override {}
-  void polled(Duration) override {}
-  void breaker_changed(const std::string&, BreakerState) override {}
-};
-
 class Preflight {
  public:
   explicit Preflight(const config::Settings& settings) : settings_(settings), sinks_(registered_sinks()) {}
@@ -60,8 +51,9 @@ class Preflight {
     look_at_retention(*database, here);
     const auto made = database->check_tables();
     if (!made) return wrong("tables", made.failure());
-    if (!*made)
+    if (!*made) {
       return ok("tables", "not made yet: the first relay makes its file, " + database->address() + "-outboxd");
+    }
     ok("tables", "made for this version");
     look_at_privileges(*database, here);
     look_at_relays(*database, here);
@@ -86,15 +78,14 @@ class Preflight {
 
   // Whether several relays share the keys of a feed, and who runs now.
   void look_at_relays(const Database& database, const config::Settings& here) {
-    Unheard nobody;
-    const RunnerFactory factory({here, database, sinks_, nobody});
-    for (const Feed& feed : factory.feeds()) {
-      const auto divisible = factory.divisible(feed);
+    const std::vector<Feed> feeds = database.feeds(here);
+    for (const Feed& feed : feeds) {
+      const auto divisible = can_be_divided(feed, here, database, sinks_);
       if (!divisible) continue;  // said of the sink itself
       const std::string subject = feed.positions ? "relays of " + feed.name : "relays";
       ok(subject, *divisible ? "several divide the keys among themselves" : "one works, the others stand by");
     }
-    const auto status = database.make_store()->status(factory.feeds());
+    const auto status = database.make_store()->status(feeds);
     if (!status) return wrong("relays", status.failure());
     const auto running = std::count_if(status->relays.begin(), status->relays.end(),
                                        [&](const RelayStatus& relay) { return is_alive(relay, status->database_now); });

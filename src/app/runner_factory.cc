@@ -39,10 +39,11 @@ std::shared_ptr<const Router> make_router(const config::Settings& settings, cons
 RunnerFactory::RunnerFactory(const RelayParts& parts)
     : parts_(parts), feeds_(parts.database.feeds(parts.settings)), router_(make_router(parts.settings, parts.sinks)) {}
 
-Result<bool> RunnerFactory::divisible(const Feed& feed) const {
-  bool divisible = parts_.database.divisible();
+Result<bool> can_be_divided(const Feed& feed, const config::Settings& settings, const Database& database,
+                            const SinkMaker& sinks) {
+  bool divisible = database.divisible();
   for (const std::string& name : feed.sinks) {
-    auto sink = parts_.sinks.make(sink_settings(parts_.settings, name));
+    auto sink = sinks.make(sink_settings(settings, name));
     if (!sink) return sink.failure();
     if ((*sink)->capabilities().one_writer) divisible = false;
   }

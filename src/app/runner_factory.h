@@ -26,6 +26,10 @@ struct SinkMaker {
   std::function<Escape(const config::SinkSettings&)> escape;
 };
 
+// True where several relays can divide the feed. Fails on bad options of its sinks.
+Result<bool> can_be_divided(const Feed& feed, const config::Settings& settings, const Database& database,
+                            const SinkMaker& sinks);
+
 // What a relay is made of. All of it outlives the relay.
 struct RelayParts {
   const config::Settings& settings;
@@ -43,8 +47,9 @@ class RunnerFactory {
   explicit RunnerFactory(const RelayParts& parts);
 
   const std::vector<Feed>& feeds() const { return feeds_; }
-  // True where several relays can divide the feed. Fails on bad options of its sinks.
-  Result<bool> divisible(const Feed& feed) const;
+  Result<bool> divisible(const Feed& feed) const {
+    return can_be_divided(feed, parts_.settings, parts_.database, parts_.sinks);
+  }
   Result<std::unique_ptr<Runner>> make(const Feed& feed, const Lanes& lanes, const std::string& relay,
                                        std::shared_ptr<const Lease> lease, std::function<void()> on_end);
 

@@ -20,6 +20,15 @@ class Check : public DaemonTest {
     configure("  events: { " + yaml + ", from: beginning }\n", "  - { sink: events }\n");
     return daemon_.run({"check"});
   }
+  void expect_reached(const std::string& yaml, const std::string& words) {
+    const Ran ran = check_sink(yaml);
+    EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+    EXPECT_TRUE(has(ran.out, words)) << ran.out;
+  }
+  void expect_out_of_reach(const std::string& yaml) {
+    const Ran away = check_sink(yaml);
+    EXPECT_EQ(away.code, 3) << away.out << away.err;
+  }
   // The same configuration, by a role that may only connect and see.
   std::string as_stranger(const std::string& more) {
     const std::string role = "stranger_" + database_->name();
@@ -154,18 +163,13 @@ TEST_F(Check, ASinkThatIsNotNamedAnyMoreIsWrong) {
 
 TEST_F(Check, ReachesAKafkaCluster) {
   OUTBOX_REQUIRE_SERVICE(brokers, Service::kafka);
-  const Ran ran = check_sink("type: kafka, brokers: [ \"" + brokers + "\" ]");
-  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
-  EXPECT_TRUE(has(ran.out, "1 broker, reached by " + brokers)) << ran.out;
-  const Ran away = check_sink("type: kafka, brokers: [ \"127.0.0.1:" + std::to_string(closed_port()) + "\" ]");
-  EXPECT_EQ(away.code, 3) << away.out << away.err;
+  expect_reached("type: kafka, brokers: [ \"" + brokers + "\" ]", "1 broker, reached by " + brokers);
+  expect_out_of_reach("type: kafka, brokers: [ \"127.0.0.1:" + std::to_string(closed_port()) + "\" ]");
 }
 
 TEST_F(Check, LogsInAtRabbitMq) {
   OUTBOX_REQUIRE_SERVICE(url, Service::rabbitmq);
-  const Ran ran = check_sink("type: rabbitmq, url: \"" + url + "\", routing_key: orders");
-  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
-  EXPECT_TRUE(has(ran.out, "logged in at 127.0.0.1:")) << ran.out;
+  expect_reached("type: rabbitmq, url: \"" + url + "\", routing_key: orders", "logged in at 127.0.0.1:");
   std::string wrong = url;
   wrong.replace(wrong.find("guest:guest"), std::string("guest:guest").size(), "guest:not_this_one");
   const Ran refused = check_sink("type: rabbitmq, url: \"" + wrong + "\", routing_key: orders");
@@ -175,11 +179,8 @@ TEST_F(Check, LogsInAtRabbitMq) {
 
 TEST_F(Check, LogsInAtNats) {
   OUTBOX_REQUIRE_SERVICE(url, Service::nats);
-  const Ran ran = check_sink("type: nats, servers: [ \"" + url + "\" ]");
-  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
-  EXPECT_TRUE(has(ran.out, "logged in at " + url)) << ran.out;
-  const Ran away = check_sink("type: nats, servers: [ \"nats://127.0.0.1:" + std::to_string(closed_port()) + "\" ]");
-  EXPECT_EQ(away.code, 3) << away.out << away.err;
+  expect_reached("type: nats, servers: [ \"" + url + "\" ]", "logged in at " + url);
+  expect_out_of_reach("type: nats, servers: [ \"nats://127.0.0.1:" + std::to_string(closed_port()) + "\" ]");
 }
 
 }  // namespace
